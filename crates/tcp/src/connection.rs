@@ -1,4 +1,4 @@
-//! One connection: the two halves, and the state machine of RFC 9293 around them.
+//! A connection: its sender, its receiver, and the state machine of RFC 9293 around them.
 
 mod acceptance;
 mod acknowledgement;
@@ -46,50 +46,52 @@ pub use time_wait::{TimeWait, Verdict};
 
 /// One end of a TCP connection.
 ///
-/// The methods come in three kinds. *Getters* say how it stands. The others tell it what happens,
-/// or ask what it wants, in this order:
+/// The methods come in two kinds. *Getters* return state. The other methods report events to the
+/// connection, or poll it for its next actions, in this order:
 ///
-/// 1. Something happens: a segment arrives ([`Connection::handle_segment`]), a timer is due
+/// 1. Report an event: a segment arrives ([`Connection::handle_segment`]), a timer is due
 ///    ([`Connection::handle_timeout`]), a packet was too big
-///    ([`Connection::handle_packet_too_big`]), or the application does something
-///    ([`Connection::write`], [`Connection::finish`], [`Connection::read`],
-///    [`Connection::abort`]).
-/// 2. Then call [`Connection::poll_transmit`] until it gives nothing, and send what it gives.
-/// 3. Then ask [`Connection::poll_timeout`] when to call [`Connection::handle_timeout`], unless
-///    something else happens before: each of the above may change the answer.
+///    ([`Connection::handle_packet_too_big`]), or the application calls [`Connection::write`],
+///    [`Connection::finish`], [`Connection::read`] or [`Connection::abort`].
+/// 2. Call [`Connection::poll_transmit`] until it returns `None`, and send each segment that it
+///    returns.
+/// 3. Call [`Connection::poll_timeout`] for the time at which to call
+///    [`Connection::handle_timeout`]. Each event may change that time.
 ///
-/// `now` never goes back. After a reset or a timeout [`Connection::error`] says which; a connection
-/// in [`State::Closed`] wants nothing more, and what still arrives for it is answered with
-/// [`reset_for`].
+/// `now` never decreases. After a reset or a timeout [`Connection::error`] returns the reason. A
+/// connection in [`State::Closed`] needs no further calls. Answer segments that still arrive for it
+/// with [`reset_for`].
 ///
-/// Octets are counted, not held; the driver holds them:
+/// The connection counts octets, and the driver stores them:
 ///
-/// * What the application writes, from [`Connection::unacknowledged_from`] on. A segment to be sent
-///   carries `len` octets from [`Connection::send_offset`] on.
-/// * What arrives. Of a segment, whose payload belongs at [`Connection::receive_offset`] (ask before
-///   it is handled), exactly the runs are stored that [`Event::Fresh`] names meanwhile, and the
-///   application is given what is [`Connection::readable`]. Nothing else of a segment may be stored,
-///   whoever it seems to come from: what was acknowledged and not yet read must not be overwritten by
-///   a second copy of it. Room for [`Connection::receive_room`] octets from the first unread one is
-///   always enough.
+/// * Octets that the application writes, from [`Connection::unacknowledged_from`] on. A segment to
+///   send carries `len` octets from [`Connection::send_offset`] on.
+/// * Octets that arrive. Call [`Connection::receive_offset`] before the segment is handled: it
+///   returns the stream offset of the payload. While the segment is handled, [`Event::Fresh`]
+///   reports the runs of octets to store. Pass [`Connection::readable`] octets on to the
+///   application. Store nothing else of a segment, whatever its source: a second copy must not
+///   overwrite data that was acknowledged and not yet read. A buffer for
+///   [`Connection::receive_room`] octets from the first unread one is always large enough.
 ///
-/// The crate's [front page](crate) has an example of all this.
+/// The crate's [front page](crate) has a complete example.
 ///
-/// Not supported: urgent data, and data on a SYN, which is not acknowledged, so that it comes again.
-// An ACK to a connection that has long been idle costs what it waits for memory: so what every segment
-// needs stands in one piece, from the end of the stream to the beginning of the receiver.
+/// Not supported: urgent data, and data on a SYN, which is not acknowledged, so that the peer sends
+/// it again.
+// The cost of an ACK to a connection that has long been idle is the time it waits for memory. The
+// fields that every segment needs are therefore adjacent, from the end of `sender` to the beginning
+// of `receiver`.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Connection {
     config: Config,
     handshake: Handshake,
     challenges: ChallengeLimit,
-    /// Largest segment by the peer's and the path's bounds, counted as [`Config::mss`] is.
+    /// Largest segment that the peer and the path allow, counted as in [`Config::mss`].
     max_segment: u32,
     error: Option<Error>,
     sender: Sender,
     state: State,
-    /// Both ends can take SACK blocks.
+    /// Whether SACK was negotiated.
     sack: bool,
     unreachable: Option<Unreachable>,
     numbers: InitialNumbers,
@@ -97,7 +99,7 @@ pub struct Connection {
     peer_window: PeerWindow,
     idle: Idle,
     timers: ConnectionTimers,
-    /// A reset that is to leave before all else.
+    /// A reset to send before everything else.
     reset: Option<Box<Segment>>,
     receiver: Receiver,
 }
@@ -106,19 +108,19 @@ pub struct Connection {
 #[derive(Clone, Copy, Debug)]
 struct InitialNumbers {
     ours: SeqNr,
-    /// The peer's, once known.
+    /// Initial number of the peer, once received.
     theirs: SeqNr,
 }
 
 impl Connection {
-    /// The end that connects; its SYN goes out with the first poll.
+    /// Returns the active end of a connection. The first poll sends its SYN.
     pub fn connect(config: Config, variant: &Variant) -> Self {
         let mut connection = Self::new(config, variant, State::SynSent);
         connection.handshake.demand();
         connection
     }
 
-    /// The end that waits to be connected to.
+    /// Returns the passive end of a connection, which waits for a SYN.
     pub fn listen(config: Config, variant: &Variant) -> Self {
         Self::new(config, variant, State::Listen)
     }
@@ -149,78 +151,79 @@ impl Connection {
 
     // Getters.
 
-    /// Where the connection stands.
+    /// Returns the state.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Why it ended, if it ended before its time.
+    /// Returns why the connection ended, if it ended early.
     pub fn error(&self) -> Option<Error> {
         self.error
     }
 
-    /// Congestion window and slow-start threshold.
+    /// Returns the congestion window and the slow-start threshold.
     pub fn window(&self) -> Window {
         self.sender.window()
     }
 
-    /// Segments believed to be in the network.
+    /// Returns the estimated number of segments in the network.
     pub fn pipe(&self) -> u32 {
         self.sender.stream.pipe()
     }
 
-    /// Whether a loss or a timeout is being recovered from.
+    /// Returns whether the sender is recovering from a loss or a timeout.
     pub fn recovering(&self) -> bool {
         self.sender.recovering()
     }
 
-    /// Octets sent and not acknowledged.
+    /// Returns how many octets are sent and not acknowledged.
     pub fn in_flight(&self) -> u64 {
         self.sender.stream.nxt() - self.sender.stream.una()
     }
 
-    /// Octets of the stream that the peer has acknowledged; the FIN counts as one.
+    /// Returns how many octets of the stream the peer has acknowledged. The FIN counts as one.
     pub fn acknowledged(&self) -> u64 {
         self.sender.stream.una()
     }
 
-    /// Octets of the peer's stream that have arrived in order; the FIN counts as one.
+    /// Returns how many octets of the peer's stream have arrived in order. The FIN counts as one.
     pub fn received(&self) -> u64 {
         self.receiver.next()
     }
 
-    /// Whether octets of the peer's stream are missing below others that have arrived: a segment that
-    /// fills in some of them is to be acknowledged before anything else is read (RFC 5681, section 4.2).
+    /// Returns whether octets of the peer's stream are missing below others that have arrived. A
+    /// segment that fills such a hole must be acknowledged before anything else is processed (RFC
+    /// 5681, section 4.2).
     pub fn has_hole(&self) -> bool {
         self.receiver.has_hole()
     }
 
-    /// Smoothed round-trip time.
+    /// Returns the smoothed round-trip time.
     pub fn srtt(&self) -> Option<Duration> {
         self.sender.estimates().srtt
     }
 
-    /// The retransmission timeout in force.
+    /// Returns the retransmission timeout in force.
     pub fn rto(&self) -> Duration {
         self.sender.estimates().rto
     }
 
-    /// The duplicate threshold in force, for senders that have one.
+    /// Returns the duplicate threshold in force, for senders that have one.
     pub fn dupthresh(&self) -> Option<u32> {
         self.sender.dupthresh()
     }
 
-    /// The variables of the sender's algorithms at `now`, by name: the FA ratio, the reordering
-    /// window, and whatever else they have beside the window and the round-trip times.
+    /// Returns the variables of the sender's algorithms at `now`, besides the window and the
+    /// round-trip times, such as RACK's reordering window.
     ///
     /// ```
     /// use unruffled_tcp::{Config, Connection, Variant};
     /// use unruffled_units::Instant;
     ///
-    /// let variant = Variant::named("rr-ta").expect("a sender");
+    /// let variant = Variant::unruffled();
     /// let connection = Connection::connect(Config::default(), &variant);
     /// let shown = connection.variables(Instant::ZERO);
-    /// assert!(shown.iter().any(|v| v.name == "fa_ratio" && v.value == 0.9));
+    /// assert!(shown.iter().any(|v| v.name == "reo_wnd_mult"));
     /// ```
     pub fn variables(&self, now: Instant) -> Vec<Variable> {
         let mut variables = Vec::new();
@@ -228,7 +231,7 @@ impl Connection {
         variables
     }
 
-    /// The variable called `name`, if the sender has one.
+    /// Returns the variable called `name`, if the sender has it.
     pub fn variable(&self, name: &str, now: Instant) -> Option<f64> {
         let mut found = None;
         self.sender.variables(now, &mut |variable| {
@@ -239,23 +242,23 @@ impl Connection {
         found
     }
 
-    /// The largest payload that a segment may have now: options that all segments carry are
-    /// counted, SACK blocks are not.
+    /// Returns the largest payload that a segment may have now. Options that all segments carry are
+    /// accounted for, SACK blocks are not.
     pub fn max_payload(&self) -> u32 {
         self.payload(0)
     }
 
-    /// The largest payload that one segment of the peer's can have, by the MSS that it was told (RFC
-    /// 6691): what arrives with more is several that were joined on the way.
+    /// Returns the largest payload of one segment of the peer, by the MSS that was announced to it
+    /// (RFC 6691). A larger arriving segment consists of several that were merged on the way.
     pub fn max_arriving_payload(&self) -> u32 {
         let options =
             if self.config.segments.count_options && self.clock.on() { TIMESTAMPS } else { 0 };
         self.config.mss.saturating_sub(options).max(1)
     }
 
-    // ConnectionTimers.
+    // Timers.
 
-    /// When [`Connection::handle_timeout`] is to be called, unless something happens before.
+    /// Returns when to call [`Connection::handle_timeout`], if no event precedes it.
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.state == State::Closed {
             return None;
@@ -267,7 +270,7 @@ impl Connection {
         Some(sender.min(receiver).min(own)).filter(|&due| due != never)
     }
 
-    /// A timer is due.
+    /// Processes the timers that are due at `now`.
     pub fn handle_timeout(&mut self, now: Instant, observer: &mut impl Observer) {
         if self.state == State::Closed {
             return;
@@ -297,7 +300,7 @@ impl Connection {
     }
 }
 
-/// Tells that something was dropped.
+/// Reports that a segment or message was dropped.
 fn ignore(reason: Ignored, now: Instant, observer: &mut impl Observer) {
     observer.on_event(now, &Event::Ignored { reason });
 }

@@ -1,7 +1,7 @@
-//! Counts in bins with prefix sums in O(log bins): the cumulative histograms under RR-TCP's
-//! percentiles of reordering lengths and of round-trip times.
+//! Histograms with prefix sums in O(log bins): RR-TCP takes percentiles of reordering lengths and
+//! of round-trip times from them.
 
-/// Counts in bins `1..=bins`, modulo 2^32 (a Fenwick tree).
+/// Counts in bins `1..=bins`, modulo 2^32, in a Fenwick tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram {
     tree: Box<[u32]>,
@@ -17,12 +17,12 @@ impl Histogram {
         self.tree.len() - 1
     }
 
-    /// All counts.
+    /// Returns the sum of all counts.
     pub(crate) fn total(&self) -> u32 {
         self.total
     }
 
-    /// Adds `count` to `bin`; bins beyond the last count in the last.
+    /// Adds `count` to `bin`, or to the last bin if `bin` is beyond it.
     pub(crate) fn add(&mut self, bin: usize, count: u32) {
         self.total = self.total.wrapping_add(count);
         let mut i = bin.clamp(1, self.bins());
@@ -32,17 +32,18 @@ impl Histogram {
         }
     }
 
-    /// Becomes a copy of `other`, which has as many bins, without allocating.
+    /// Copies `other`, which has as many bins, without allocating.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         self.tree.copy_from_slice(&other.tree);
         self.total = other.total;
     }
 
-    /// Halves all counts, rounding up: what was counted keeps its proportions and loses half its
-    /// weight. O(bins).
+    /// Halves all counts, rounding up. Existing counts keep their proportions at half the weight.
+    /// O(bins).
     pub(crate) fn halve(&mut self) {
-        // A node covers the bins of its children and one of its own. From the last to the first,
-        // what each adds to its parent is taken back, which leaves the counts of the bins …
+        // A node covers the bins of its children and one bin of its own. From the last to the
+        // first, this subtracts from each parent what the node added to it, which leaves the counts
+        // of the bins.
         let bins = self.bins();
         for i in (1..=bins).rev() {
             let parent = i + (i & i.wrapping_neg());
@@ -55,7 +56,7 @@ impl Histogram {
             *count = count.div_ceil(2);
             self.total += *count;
         }
-        // … and from the first to the last it is added again.
+        // From the first to the last, this adds them to their parents again.
         for i in 1..=bins {
             let parent = i + (i & i.wrapping_neg());
             if parent <= bins {
@@ -64,12 +65,13 @@ impl Histogram {
         }
     }
 
-    /// The smallest bin up to which at least `share` (0…1) of all counts lie; none without counts.
+    /// Returns the smallest bin up to which at least `share` (0…1) of all counts lie, or `None`
+    /// without counts.
     pub(crate) fn percentile(&self, share: f64) -> Option<usize> {
         self.search(self.total, share, |i| self.tree[i])
     }
 
-    /// The same of what has been added since the histogram was as `earlier`.
+    /// Returns the same percentile over what was added since the histogram was equal to `earlier`.
     pub(crate) fn percentile_since(&self, earlier: &Self, share: f64) -> Option<usize> {
         let total = self.total.wrapping_sub(earlier.total);
         self.search(total, share, |i| self.tree[i].wrapping_sub(earlier.tree[i]))
@@ -106,7 +108,7 @@ mod tests {
         h
     }
 
-    /// The percentile by its definition: sort, and count.
+    /// Computes the percentile by its definition: sort and count.
     fn naive(samples: &[usize], bins: usize, share: f64) -> Option<usize> {
         let mut sorted: Vec<usize> = samples.iter().map(|&s| s.clamp(1, bins)).collect();
         sorted.sort_unstable();
@@ -117,7 +119,7 @@ mod tests {
     #[test]
     fn the_percentile_is_the_smallest_bin_that_reaches_the_share() {
         assert_eq!(Histogram::new(64).percentile(0.9), None);
-        // Nine events of 8 packets or fewer, one of 20.
+        // Nine events of 8 packets or fewer, and one of 20.
         let mut h = histogram(&[1, 2, 3, 4, 5, 6, 7, 8, 8, 20], 64);
         assert_eq!(h.percentile(0.9), Some(8));
         assert_eq!(h.percentile(0.91), Some(20));
@@ -129,12 +131,12 @@ mod tests {
     }
 
     #[test]
-    fn longer_ones_count_in_the_last_bin() {
+    fn values_beyond_the_last_bin_count_in_the_last() {
         assert_eq!(histogram(&[1000], 50).percentile(0.5), Some(50));
     }
 
     #[test]
-    fn differences_outlive_the_wrapping_of_the_counts() {
+    fn differences_survive_wrapping_counts() {
         let mut h = Histogram::new(10);
         h.add(2, u32::MAX - 1);
         let earlier = h.clone();

@@ -1,4 +1,4 @@
-//! Initial sequence numbers that a stranger cannot guess (RFC 6528).
+//! Initial sequence numbers that an off-path attacker cannot guess (RFC 6528).
 
 use core::hash::Hasher;
 use std::net::{IpAddr, SocketAddr};
@@ -6,11 +6,12 @@ use std::net::{IpAddr, SocketAddr};
 use siphasher::sip::SipHasher24;
 use unruffled_units::Instant;
 
-/// The clock M of RFC 6528, section 3, ticks every 4 µs.
+/// Tick of the clock M of RFC 6528, section 3, in nanoseconds: 4 µs.
 const TICK: u64 = 4_000;
 
-/// ISN = M + F(local address and port, remote address and port, secret key), where F is
-/// SipHash-2-4. The key must be random, and stay the same while the host is up.
+/// Returns an initial sequence number: ISN = M + F(local address and port, remote address and port,
+/// secret key), where F is SipHash-2-4. The key must be random and stay the same while the host is
+/// up.
 pub fn initial_sequence_number(
     key: &[u8; 16],
     local: SocketAddr,
@@ -28,10 +29,9 @@ pub fn initial_sequence_number(
     ((now.as_nanos() / TICK) as u32).wrapping_add(hash.finish() as u32)
 }
 
-/// Where the timestamp clock starts for connections between these two ends: a stranger cannot tell
-/// from it how long the host has been up, and it is another towards each peer (RFC 7323, section
-/// 7.1). Ports are left out, so that a later connection between the same hosts has later timestamps
-/// than an earlier one (RFC 6191).
+/// Returns the start of the timestamp clock for connections between two hosts. It hides the host's
+/// uptime, and differs for each peer (RFC 7323, section 7.1). It does not depend on ports, so that
+/// a later connection between the same hosts has later timestamps than an earlier one (RFC 6191).
 pub fn timestamp_offset(key: &[u8; 16], local: IpAddr, remote: IpAddr) -> u32 {
     let mut hash = SipHasher24::new_with_key(key);
     hash.write(b"timestamps");
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamps_start_elsewhere_towards_each_peer_and_with_each_key() {
+    fn timestamps_start_at_a_different_value_for_each_peer_and_key() {
         let offset = |key, last: u8| {
             timestamp_offset(&[key; 16], [192, 0, 2, 1].into(), [192, 0, 2, last].into())
         };
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_other_connections_and_other_keys_are_elsewhere() {
+    fn other_connections_and_other_keys_have_unrelated_numbers() {
         assert_ne!(isn(1, 4000, 0), isn(1, 4001, 0));
         assert_ne!(isn(1, 4000, 0), isn(2, 4000, 0));
     }

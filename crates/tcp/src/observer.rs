@@ -1,45 +1,46 @@
-//! What happened inside a connection, told to an [`Observer`]. The engine
-//! itself counts nothing for reports.
+//! Events of a connection, reported to an [`Observer`]. The engine itself collects no statistics.
 
 use unruffled_units::{Duration, Instant};
 
-/// Why a segment was sent again. Observers read it from [`Event::Sent`].
+/// Reason why a segment was retransmitted, reported in [`Event::Sent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Cause {
-    /// Loss detection deemed it lost, or recovery sent it as a last resort.
+    /// Loss detection deemed it lost, or recovery sent it as a rescue retransmission.
     FastRetransmit,
     /// The retransmission timer expired.
     Timeout,
-    /// A tail loss probe.
+    /// It is a tail loss probe.
     Probe,
 }
 
-/// What could not be reached. A driver reads it from ICMP, for
+/// What an ICMP message reports as unreachable. A driver passes it to
 /// [`Connection::handle_unreachable`](crate::Connection::handle_unreachable).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unreachable {
-    /// A network or a host, or the way there: it may be back soon ("soft": ICMP codes 0, 1 and 5 to
-    /// 12; in ICMPv6 0, 2, 3, 5 and 6).
+    /// A network, a host or the route to it, which may come back soon ("soft": ICMP codes 0, 1 and
+    /// 5 to 12; in ICMPv6 0, 2, 3, 5 and 6).
     Host,
-    /// The protocol or the port, or somebody forbids it ("hard": ICMP codes 2, 3 and 13; in ICMPv6 1
-    /// and 4).
+    /// The protocol or the port, or communication is administratively prohibited ("hard": ICMP
+    /// codes 2, 3 and 13; in ICMPv6 1 and 4).
     Port,
 }
 
-/// One thing that happened. Offsets are in octets of the stream, windows in segments. Match on it in an
-/// [`Observer`].
+/// An event of a connection, reported to an [`Observer`]. Offsets are in octets of the stream,
+/// windows in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Event {
-    /// A data segment left; `cause` says why again, if it is a retransmission.
+    /// A data segment was sent.
     Sent {
         /// Stream offset of its first octet.
         offset: u64,
         /// Octets of payload.
         len: u32,
-        /// Why it was sent again, if it was.
+        /// Reason for the retransmission, if it is one.
         cause: Option<Cause>,
     },
-    /// An acknowledgement was read: the state after it.
+    /// An acknowledgement was processed. The fields hold the state after it.
     Acknowledged {
         /// First octet that is not acknowledged (SND.UNA).
         una: u64,
@@ -49,29 +50,29 @@ pub enum Event {
         ssthresh: f64,
         /// Duplicate threshold, for senders that have one.
         dupthresh: Option<u32>,
-        /// How long a segment may be in flight before it counts as lost, for senders that work in
+        /// Time that a segment may be in flight before it is deemed lost, for senders that work in
         /// time.
         patience: Option<Duration>,
-        /// Smoothed round-trip time, once one was measured.
+        /// Smoothed round-trip time, once measured.
         srtt: Option<Duration>,
     },
-    /// A hole closed because its segment was late.
+    /// A hole closed because its segment arrived late.
     Reordered {
         /// Reordering length, in segments.
         length: u32,
         /// Reordering delay.
         delay: Duration,
     },
-    /// Loss detection began fast retransmit.
+    /// Loss detection began a fast retransmit.
     FastRetransmit,
-    /// Recovery, by fast retransmit or after a timeout, came to its end.
+    /// A recovery ended, after a fast retransmit or a timeout.
     Recovered,
-    /// The retransmission timer expired: the state after it.
+    /// The retransmission timer expired. The field holds the state after it.
     Timeout {
         /// Congestion window.
         cwnd: f64,
     },
-    /// A tail loss probe went out.
+    /// A tail loss probe was sent.
     LossProbe,
     /// A retransmission proved spurious.
     SpuriousRetransmission {
@@ -82,97 +83,98 @@ pub enum Event {
     },
     /// Every retransmission under one reduction of the window proved spurious.
     SpuriousReduction {
-        /// What the reduction had been made for.
+        /// Reason for the reduction.
         cause: Cause,
     },
-    /// Octets reached the application in order.
+    /// Octets were delivered to the application in order.
     Delivered {
-        /// How many.
+        /// Number of octets.
         len: u64,
     },
-    /// Octets arrived for the first time, in a segment that was accepted: these, and no others, are
-    /// to be stored. A segment that fills several gaps brings several such runs, in order. The first
-    /// copy of an octet is the one that counts: what has arrived already is never told of again.
+    /// Octets arrived for the first time, in an accepted segment. Store these octets and no others.
+    /// A segment that fills several gaps causes several such events, in order. The first copy of an
+    /// octet is the one that counts: octets that have already arrived are not reported again.
     Fresh {
-        /// Stream offset of the first of them.
+        /// Stream offset of the first octet.
         offset: u64,
-        /// How many.
+        /// Number of octets.
         len: u32,
     },
-    /// Octets that had arrived out of order, the furthest ones, were dropped, because there are more
-    /// ranges than a connection keeps: when they come again they are new again.
+    /// The furthest octets that had arrived out of order were dropped, because a connection stores
+    /// only a limited number of ranges. When they arrive again they are new again.
     Discarded {
-        /// Stream offset of the first of them.
+        /// Stream offset of the first octet.
         offset: u64,
-        /// How many.
+        /// Number of octets.
         len: u64,
     },
-    /// A data segment arrived, in the window or below it: one for each segment, after what is
-    /// [`Event::Fresh`] of it. Nothing may be stored by this event.
+    /// A data segment arrived, in the window or below it. Reported once per segment, after its
+    /// [`Event::Fresh`] events. Store nothing because of this event.
     Arrived {
         /// Stream offset of its first octet.
         offset: u64,
-        /// Octets of payload, those that lie beyond the window left out.
+        /// Octets of payload within the window or below it.
         len: u32,
-        /// None of its octets were new.
+        /// Whether none of its octets were new.
         duplicate: bool,
     },
     /// A segment arrived and was dropped.
     Ignored {
-        /// Why.
+        /// Reason.
         reason: Ignored,
     },
-    /// A probe of a closed window left, or of one too small for a segment.
+    /// A window probe was sent, because the window is closed or too small for a segment.
     WindowProbe,
-    /// A probe of an idle connection left.
+    /// A keep-alive probe was sent.
     KeepAlive,
-    /// Something on the way said that the peer, or something of it, cannot be reached.
+    /// A node on the path reported that the peer, or its port, cannot be reached.
     Unreachable {
-        /// What it is.
+        /// What is unreachable.
         what: Unreachable,
     },
-    /// The path takes smaller packets than thought.
+    /// The path MTU is smaller than assumed so far.
     PathMtu {
-        /// Their size, IP header and all.
+        /// Path MTU, with the IP header.
         mtu: u32,
     },
 }
 
-/// Why an arriving segment, or a message about one, was dropped. Use it to count drops by their cause.
+/// Reason why an arriving segment, or an ICMP message, was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Ignored {
-    /// There is no connection any more, or none yet that this could belong to.
+    /// There is no connection that it belongs to.
     NoConnection,
-    /// Longer than a packet can be.
+    /// It is longer than a packet can be.
     Malformed,
-    /// Not in the receive window (RFC 9293, Table 6); old duplicates are among these.
+    /// It is not in the receive window (RFC 9293, Table 6), like an old duplicate.
     OutsideWindow,
     /// Its timestamp is older than one seen before (PAWS, RFC 7323, section 5).
     OldTimestamp,
-    /// It has no timestamp although they were agreed on (RFC 7323, section 3.2).
+    /// It has no timestamp, although timestamps were negotiated (RFC 7323, section 3.2).
     NoTimestamp,
-    /// A reset that does not name exactly the next number (RFC 5961, section 3).
+    /// It is a reset whose sequence number is not exactly the next one (RFC 5961, section 3).
     Reset,
-    /// A SYN in the middle of a connection (RFC 5961, section 4).
+    /// It is a SYN for an established connection (RFC 5961, section 4).
     Syn,
-    /// It acknowledges nothing: no segment but a connection's first may do so.
+    /// It has no acknowledgement, which only the first segment of a connection may lack.
     NoAck,
-    /// It acknowledges what was never sent, or what is too long ago (RFC 5961, section 5).
+    /// It acknowledges data never sent, or an implausibly old number (RFC 5961, section 5).
     UnacceptableAck,
-    /// It has text that lies behind the peer's FIN.
+    /// It has text beyond the peer's FIN.
     BeyondEnd,
-    /// "Packet too big" about a packet that is not on its way, or not too big; or about a size that no
-    /// link of IPv6 may have.
+    /// A "packet too big" message quotes a packet that is not in flight or not too big, or reports
+    /// a size below the minimum MTU of IPv6.
     StaleMtu,
-    /// "Unreachable" about a packet that is not on its way.
+    /// An "unreachable" message quotes a packet that is not in flight.
     StaleUnreachable,
 }
 
-/// Receives what happens in a connection. A closure of an instant and an event is one, and `()` ignores
-/// all events. Pass one to each method of a [`Connection`](crate::Connection) that takes it, to count
-/// or to log.
+/// Receives the events of a connection, to count or log them. Closures of an instant and an event
+/// are observers, and `()` ignores all events. Methods of [`Connection`](crate::Connection) take
+/// one as an argument.
 pub trait Observer {
-    /// `event` happened at `now`.
+    /// Receives `event`, which happened at `now`.
     fn on_event(&mut self, now: Instant, event: &Event);
 }
 

@@ -1,48 +1,49 @@
 //! Tunable parameters: named numbers with a unit, a range, a default and a source, and choices
-//! between named readings of a source. A part reads its own once, into typed [`Settings`].
+//! between named readings of a source. A part reads its parameters once, into typed [`Settings`].
 
 use core::fmt;
 
 use unruffled_units::{Duration, parse_duration, parse_fraction};
 
-/// What a parameter or a [`Variable`](crate::Variable) is measured in. Use it to print values.
+/// Unit of a parameter or a [`Variable`](crate::Variable). Determines how values are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Unit {
-    /// A share, written "90 %"; kept as 0…1.
+    /// A share, written "90 %" and stored as 0…1.
     Fraction,
-    /// Segments, a whole number.
+    /// A whole number of segments.
     Segments,
-    /// A time, written "80 s"; kept in seconds.
+    /// A time, written "80 s" and stored in seconds.
     Time,
-    /// Congestion windows.
+    /// A multiple of the congestion window.
     Windows,
     /// A plain number.
     Number,
-    /// One of these, written by its name; kept as its place among them.
+    /// One of these names, stored as its index.
     Choice(&'static [&'static str]),
 }
 
-/// One tunable parameter of a sender. Use it to list or check what [`Variant::set`] takes.
+/// A tunable parameter of a sender, as [`Variant::set`] takes it.
 ///
 /// [`Variant::set`]: crate::Variant::set
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// What it is measured in.
+    /// Unit.
     pub unit: Unit,
-    /// Its value unless it is set.
+    /// Default value.
     pub default: f64,
     /// Minimum and maximum.
     pub range: (f64, f64),
-    /// What it does, in one line.
+    /// One-line description.
     pub about: &'static str,
-    /// Where the default comes from.
+    /// Source of the default.
     pub source: &'static str,
 }
 
 impl Parameter {
-    /// A choice between `names`, of which the first is the default.
+    /// Returns a choice between `names`; the first is the default.
     pub const fn choice(
         name: &'static str,
         names: &'static [&'static str],
@@ -53,7 +54,7 @@ impl Parameter {
         Self { name, unit: Unit::Choice(names), default: 0.0, range, about, source }
     }
 
-    /// What it can be, in words: "0 % to 99 %", "before or after".
+    /// Describes the valid values: "0 % to 99 %", "before or after".
     pub fn expected(&self) -> String {
         match self.unit {
             Unit::Choice(names) => names.join(" or "),
@@ -61,11 +62,11 @@ impl Parameter {
         }
     }
 
-    /// Reads a value in the parameter's unit, as [`show`](Self::show) writes it, or as a number alone: of
-    /// a time one with a decimal point, in seconds.
+    /// Parses a value in the parameter's unit, as [`show`](Self::show) writes it, or a number
+    /// without a unit. A time without a unit is in seconds and needs a decimal point.
     ///
     /// # Errors
-    /// What was expected, where it is not of the unit or out of range.
+    /// [`ParameterError`] if `text` is not in the unit or out of range.
     pub fn parse(&self, text: &str) -> Result<f64, ParameterError> {
         let wrong = || ParameterError { expected: self.expected(), found: text.to_owned() };
         let text = text.trim();
@@ -75,7 +76,7 @@ impl Parameter {
             Unit::Time => parse_duration(text).ok().map(Duration::as_secs_f64),
             Unit::Segments => {
                 let number = without("segments").or(without("segment")).unwrap_or(text);
-                // Results print it as any other number: 3.0.
+                // Results print segments like any other number: 3.0.
                 number.parse::<f64>().ok().filter(|n| *n >= 0.0 && n.fract() == 0.0)
             }
             Unit::Windows => without("cwnd").unwrap_or(text).parse().ok(),
@@ -85,9 +86,9 @@ impl Parameter {
         value.filter(|v| (self.range.0..=self.range.1).contains(v)).ok_or_else(wrong)
     }
 
-    /// `value` as people write it.
+    /// Formats `value` in the parameter's unit.
     pub fn show(&self, value: f64) -> String {
-        // Shares are decimal fractions: their percentage needs no more digits than this.
+        // Shares are decimal fractions, so their percentages need no more digits than this.
         let rounded = |v: f64| (v * 1e9).round() / 1e9;
         match self.unit {
             Unit::Fraction => format!("{} %", rounded(value * 100.0)),
@@ -103,7 +104,7 @@ impl Parameter {
     }
 }
 
-/// Why a text is no value of a parameter. Displays as one line. Match on it in a
+/// Reason why a text is not a value of a parameter. Displays as one line. Part of
 /// [`VariantError::Value`](crate::VariantError::Value).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterError {
@@ -121,18 +122,27 @@ impl std::error::Error for ParameterError {}
 
 /// The parameters of one part as typed values.
 pub(crate) trait Settings: Copy + Send + Sync + 'static {
-    /// Tunable parameters.
+    /// Parameters of the part.
     const PARAMETERS: &'static [Parameter];
-    /// Their names where another part of the same sender has one of the same name.
+    /// Qualified names, used where another part of the same sender has a parameter of the same
+    /// name.
     const QUALIFIED: &'static [&'static str];
 
-    /// Reads one value for each of [`Self::PARAMETERS`], in their order.
+    /// Reads one value for each of [`Self::PARAMETERS`], in the same order.
     fn read(values: &[f64]) -> Self;
 }
 
-/// A type that a parameter's value is read into.
+/// The settings of a part without parameters.
+impl Settings for () {
+    const PARAMETERS: &'static [Parameter] = &[];
+    const QUALIFIED: &'static [&'static str] = &[];
+
+    fn read(_values: &[f64]) -> Self {}
+}
+
+/// A type that the value of a parameter is read into.
 pub(crate) trait Setting {
-    /// Reads a value that is within the parameter's range.
+    /// Converts a value that is within the parameter's range.
     fn from_value(value: f64) -> Self;
 }
 
@@ -154,7 +164,7 @@ impl Setting for Duration {
     }
 }
 
-/// Whether two names are the same, for [`settings!`] to ask while it compiles.
+/// Returns whether two names are equal, at compile time for [`settings!`].
 pub(crate) const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut at = 0;
@@ -164,8 +174,8 @@ pub(crate) const fn same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// Declares a part's parameters and the struct that they are read into: a field for each, of its
-/// name. A field without a parameter, or one of another name, does not compile.
+/// Declares the parameters of a part and the struct that they are read into, with one field per
+/// parameter. A field without a parameter of the same name does not compile.
 macro_rules! settings {
     ($(#[$doc:meta])* $part:literal $name:ident {
         $($field:ident: $type:ty = $parameter:expr),* $(,)?
@@ -199,8 +209,8 @@ macro_rules! settings {
     };
 }
 
-/// Declares an enum that a [`Unit::Choice`] is read into: a variant for each name. The first is the
-/// default.
+/// Declares an enum that a [`Unit::Choice`] is read into, with a variant for each name. The first
+/// is the default.
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident {
         $($(#[$variant_doc:meta])* $variant:ident = $text:literal),* $(,)?
@@ -212,7 +222,7 @@ macro_rules! choice {
         }
 
         impl $name {
-            /// What people write, in order.
+            /// Names as users write them, in order.
             pub(crate) const NAMES: &'static [&'static str] = &[$($text),*];
         }
 
@@ -232,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_read_in_its_unit_and_kept_in_its_range() {
+    fn a_value_is_parsed_in_its_unit_and_checked_against_its_range() {
         let history = Parameter {
             name: "history",
             unit: Unit::Time,
@@ -248,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_read_and_shown_by_name_and_its_first_is_the_default() {
+    fn a_choice_is_parsed_and_shown_by_name_and_defaults_to_the_first() {
         let order = Parameter::choice("order", &["before", "after"], "", "");
         assert_eq!((order.default, order.parse("before")), (0.0, Ok(0.0)));
         assert_eq!((order.parse(" after "), order.show(1.0)), (Ok(1.0), "after".to_owned()));
@@ -259,12 +269,12 @@ mod tests {
     }
 
     choice! {
-        /// An order.
+        /// A choice between two orders.
         Order { Before = "before", After = "after" }
     }
 
     settings! {
-        /// One of each type.
+        /// One parameter of each type.
         "part" All {
             share: f64 = SHARE,
             count: u32 = Parameter { name: "count", unit: Unit::Segments, ..SHARE },
@@ -293,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_the_same_only_as_itself() {
+    fn names_are_compared_in_full() {
         assert!(same("gain", "gain"));
         assert!(!same("gain", "gains") && !same("gains", "gain") && !same("gain", "rain"));
     }

@@ -1,13 +1,14 @@
 //! The parts that senders are made of.
 //!
-//! A part is a value with state of its own, its parameters, one line that describes it, and functions
-//! from facts to a verdict. No part sees the sender: it is told what happens and asked what it makes
-//! of it. One file per published algorithm, in the folder of what it decides:
+//! A part is a value with its own state, its parameters, a one-line description, and functions from
+//! facts to a verdict. No part sees the sender: it receives facts as arguments and returns its
+//! decision. There is one file per published algorithm, in the folder of the question that it
+//! answers:
 //!
 //! * [`detect`]: is this hole a loss, or is its segment late?
 //! * [`respond`]: what becomes of the window when a reduction proves spurious?
 //! * [`timer`]: how long does the retransmission timer run?
-//! * [`limited_transmit`]: what is sent beyond the window while a hole waits?
+//! * [`limited_transmit`]: what is sent beyond the window while a hole is open?
 //! * [`control`]: how much may be in flight?
 
 pub mod control;
@@ -21,57 +22,64 @@ use std::sync::Arc;
 use unruffled_units::Duration;
 
 use crate::Config;
-use crate::parameter::{Parameter, Unit};
+use crate::parameter::{Parameter, Settings, Unit};
 
-/// A variable of an algorithm, for those who plot or print what it does. Ask
-/// [`Connection::variables`](crate::Connection::variables) for those of a sender.
+/// A variable of an algorithm, for plots and logs.
+/// [`Connection::variables`](crate::Connection::variables) returns those of a sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variable {
-    /// Its name, such as `fa_ratio`.
+    /// Name, such as `fa_ratio`.
     pub name: &'static str,
-    /// What it is measured in; times are in seconds.
+    /// Unit; times are in seconds.
     pub unit: Unit,
-    /// Its value.
+    /// Value.
     pub value: f64,
 }
 
 impl Variable {
-    /// A share, 0…1.
+    /// Returns a share, 0…1.
     pub fn fraction(name: &'static str, value: f64) -> Self {
         Self { name, unit: Unit::Fraction, value }
     }
 
-    /// A number of segments.
+    /// Returns a number of segments.
     pub fn segments(name: &'static str, value: f64) -> Self {
         Self { name, unit: Unit::Segments, value }
     }
 
-    /// A time.
+    /// Returns a time.
     pub fn time(name: &'static str, value: Duration) -> Self {
         Self { name, unit: Unit::Time, value: value.as_secs_f64() }
     }
 
-    /// A plain number.
+    /// Returns a plain number.
     pub fn number(name: &'static str, value: f64) -> Self {
         Self { name, unit: Unit::Number, value }
     }
 }
 
-/// A kind of part, as the tables of senders and parts name it: its parameters, and how a part of
-/// this kind is made.
+/// A kind of part, as a row of the table of senders names it: its parameters, and how parts of it are
+/// made.
 pub(crate) struct Kind<T: 'static> {
-    /// Its name.
+    /// Name.
     pub(crate) name: &'static str,
     /// Tunable parameters.
     pub(crate) parameters: &'static [Parameter],
-    /// The same, by names that no other part has.
+    /// Names of the same parameters that no other part has.
     pub(crate) qualified: &'static [&'static str],
-    /// Reads the parameters, once; what that gives makes a part for each connection.
+    /// Reads values of the parameters, in their order, into a maker.
     pub(crate) read: fn(&[f64]) -> Maker<T>,
 }
 
 /// Makes a part for a connection with these settings.
 pub(crate) type Maker<T> = Arc<dyn Fn(&Config) -> T + Send + Sync>;
+
+impl<T> Kind<T> {
+    /// Returns the kind called `name`, with the parameters of `S`. A kind without parameters has `()`.
+    pub(crate) const fn new<S: Settings>(name: &'static str, read: fn(&[f64]) -> Maker<T>) -> Self {
+        Self { name, parameters: S::PARAMETERS, qualified: S::QUALIFIED, read }
+    }
+}
 
 impl<T> Clone for Kind<T> {
     fn clone(&self) -> Self {
@@ -81,50 +89,11 @@ impl<T> Clone for Kind<T> {
 
 impl<T> Copy for Kind<T> {}
 
-/// A kind of part: its name, the type of its settings, and a function from these (and, where it
-/// matters, the connection's) to the part.
-macro_rules! kind {
-    ($name:literal, $settings:ty, |$part:pat_param, $config:pat_param| $make:expr) => {
-        $crate::parts::Kind {
-            name: $name,
-            parameters: <$settings as $crate::parameter::Settings>::PARAMETERS,
-            qualified: <$settings as $crate::parameter::Settings>::QUALIFIED,
-            read: |values| {
-                let $part = <$settings as $crate::parameter::Settings>::read(values);
-                std::sync::Arc::new(move |$config: &$crate::Config| $make)
-            },
-        }
-    };
-    ($name:literal, |$config:pat_param| $make:expr) => {
-        $crate::parts::Kind {
-            name: $name,
-            parameters: &[],
-            qualified: &[],
-            read: |_| std::sync::Arc::new(|$config: &$crate::Config| $make),
-        }
-    };
+/// Reads `values` once; the maker that it returns calls `make` for each connection.
+pub(crate) fn maker<S: Settings, T>(
+    values: &[f64],
+    make: impl Fn(S, &Config) -> T + Send + Sync + 'static,
+) -> Maker<T> {
+    let settings = S::read(values);
+    Arc::new(move |config| make(settings, config))
 }
-
-pub(crate) use kind;
-
-/// The parts that a folder has: an enum of them, and a macro `each!` that matches it, because a call
-/// through a table would cost more than most parts do. A part is one line of the list. The first
-/// argument is a dollar sign, which the inner macro's variables need.
-macro_rules! any_of {
-    ($d:tt $(#[$meta:meta])* $any:ident { $($(#[$doc:meta])* $kind:ident($part:ty),)* }) => {
-        $(#[$meta])*
-        pub(crate) enum $any {
-            $($(#[$doc])* $kind($part),)*
-        }
-
-        macro_rules! each {
-            ($d self:expr, $d part:ident => $d do:expr) => {
-                match $d self {
-                    $($any::$kind($d part) => $d do,)*
-                }
-            };
-        }
-    };
-}
-
-pub(crate) use any_of;

@@ -1,5 +1,5 @@
-//! The receiving half of a connection: puts the stream together and says what arrived, cumulatively
-//! (RFC 9293), selectively (RFC 2018) and twice (RFC 2883).
+//! The receiver of a connection. It reassembles the stream and reports in acknowledgements what
+//! arrived: cumulatively (RFC 9293), selectively (RFC 2018) and twice (RFC 2883).
 
 mod arrived;
 mod moderation;
@@ -15,34 +15,34 @@ use arrived::{Arrived, Room};
 use moderation::Moderation;
 pub(crate) use window::ReceiveWindow;
 
-/// The receiving half. Positions are stream offsets. What every segment that arrives needs comes
-/// first, in one piece.
+/// The receiver. Positions are stream offsets. The fields that every arriving segment needs come
+/// first and are adjacent.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Receiver {
-    /// An acknowledgement is to leave at once.
+    /// Whether an acknowledgement must be sent at once.
     ack_due: bool,
-    /// The segment to be answered was a retransmission (in simulation).
+    /// Simulation only: whether the segment to acknowledge was a retransmission.
     rtx: bool,
-    /// The application has read something since the window was last looked at.
+    /// Whether the application has read since the window was last adjusted.
     read: bool,
-    /// Segments that no acknowledgement has answered.
+    /// Number of segments since the last acknowledgement.
     unanswered: u32,
-    /// Until when a delayed one may wait.
+    /// Deadline of a delayed acknowledgement.
     ack_deadline: Option<Instant>,
-    /// What the last acknowledgement said (Last.ACK.sent of RFC 7323).
+    /// Number acknowledged last (Last.ACK.sent of RFC 7323).
     last_acknowledged: u64,
     window: ReceiveWindow,
-    /// Where the stream ends, once a FIN has told.
+    /// End of the stream, once the FIN has arrived.
     end: Option<u64>,
     arrived: Arrived,
     delay: Option<Duration>,
-    /// Where the window grows with what is read.
+    /// Present if the window grows with what is read.
     moderation: Option<Box<Moderation>>,
 }
 
 impl Receiver {
-    /// The receiver of a connection with these settings.
+    /// Returns the receiver of a connection with this configuration.
     pub(crate) fn of(config: &Config) -> Self {
         Self {
             window: ReceiveWindow::of(config),
@@ -53,7 +53,8 @@ impl Receiver {
         }
     }
 
-    /// A receiver with room for `buffer` octets, whose peer's segments have up to `mss`.
+    /// Returns a receiver with room for `buffer` octets, for a peer whose segments have up to
+    /// `mss`.
     pub(crate) fn new(buffer: u64, mss: u32, delay: Option<Duration>) -> Self {
         Self {
             arrived: Arrived::new(buffer, mss),
@@ -70,103 +71,105 @@ impl Receiver {
         }
     }
 
-    /// Reads something of each line of memory that a connection with nothing on its way needs.
+    /// Reads from each cache line that a connection with nothing in flight needs.
     pub(crate) fn touch(&self) -> u64 {
         u64::from(self.ack_due) ^ self.window.edge() ^ self.next()
     }
 
-    /// Whether something is missing below the furthest that has arrived, which may be the FIN.
+    /// Returns whether something is missing below the highest octet, or FIN, that has arrived.
     pub(crate) fn has_hole(&self) -> bool {
         self.arrived.has_hole()
     }
 
-    /// RCV.NXT, with the FIN counted once it has been reached.
+    /// Returns RCV.NXT. It includes the FIN once everything before the FIN has arrived.
     pub(crate) fn next(&self) -> u64 {
         self.arrived.next()
     }
 
-    /// Everything up to the FIN has arrived.
+    /// Returns whether everything up to the FIN has arrived.
     pub(crate) fn at_end(&self) -> bool {
         self.end.is_some_and(|end| end < self.arrived.next())
     }
 
-    /// The end of what has arrived in order, the FIN left out.
+    /// Returns the end of the text that has arrived in order, without the FIN.
     fn text_end(&self) -> u64 {
         self.arrived.next().min(self.end.unwrap_or(u64::MAX))
     }
 
-    /// What the last acknowledgement acknowledged, cumulatively.
+    /// Returns the last cumulative acknowledgement sent.
     pub(crate) fn last_acknowledged(&self) -> u64 {
         self.last_acknowledged
     }
 
-    /// What the peer may send, and how it is told.
+    /// Returns the receive window.
     pub(crate) fn window(&self) -> &ReceiveWindow {
         &self.window
     }
 
-    /// The driver has memory for so many octets that are not read.
+    /// Limits future window advertisements to `octets` unread octets, for which the driver has
+    /// memory.
     pub(crate) fn bound_window(&mut self, octets: u64) {
         if octets == self.window.bound() {
             return;
         }
         let more = octets > self.window.bound();
         self.window.set_bound(octets);
-        // What has been promised stays promised.
-        let promised = self.window.edge().saturating_sub(self.window.taken());
-        self.arrived.bound(octets.max(promised));
-        // What was read while there was none could not be told.
+        // Windows already advertised stay valid.
+        let advertised = self.window.edge().saturating_sub(self.window.taken());
+        self.arrived.bound(octets.max(advertised));
+        // What was read while the window was closed has not been advertised yet.
         if more && self.end.is_none() && self.window.should_update(self.arrived.next()) {
             self.ack_due = true;
         }
     }
 
-    /// The window is so large from now on, and the peer may be `told`.
-    pub(crate) fn fix_window(&mut self, octets: u64, told: bool) {
+    /// Sets the size of the window. `connected` tells whether the peer can receive an update now.
+    pub(crate) fn fix_window(&mut self, octets: u64, connected: bool) {
         self.moderation = None;
         self.window.fix(octets);
-        if !told {
-            self.window.promise_in_syn();
+        if !connected {
+            self.window.advertise_in_syn();
         }
-        if told && self.end.is_none() && self.window.should_update(self.arrived.next()) {
+        if connected && self.end.is_none() && self.window.should_update(self.arrived.next()) {
             self.ack_due = true;
         }
     }
 
-    /// The window field of the acknowledgement that leaves now.
+    /// Returns the window field of an acknowledgement sent now.
     #[inline(always)]
     pub(crate) fn advertise(&mut self) -> u16 {
         self.window.advertise(self.next())
     }
 
-    /// The peer does not scale windows.
+    /// Disables window scaling, which the peer does not offer.
     pub(crate) fn without_scale(&mut self) {
         self.window.without_scale();
     }
 
-    /// The next peer is another one, and of this one nothing has arrived: no answer to it is due, and
-    /// what was agreed on is forgotten.
-    pub(crate) fn forget_peer(&mut self) {
+    /// Returns to the state before a peer: no acknowledgement is due, and window scaling is offered
+    /// again. Nothing must have arrived from the previous peer.
+    pub(crate) fn reset_peer(&mut self) {
         self.acknowledged(true);
         self.window.offer_scale();
     }
 
-    /// What the table of what has arrived takes, in octets.
+    /// Returns the octets allocated for the table of ranges.
     pub(crate) fn table_octets(&self) -> usize {
         self.arrived.table_octets()
     }
 
-    /// Frees what that table does not use.
+    /// Frees the unused part of the table.
     pub(crate) fn shrink(&mut self) {
         self.arrived.shrink();
     }
 
-    /// Octets in order that the application has not taken.
+    /// Returns how many octets in order the application has not read.
     pub(crate) fn readable(&self) -> u64 {
         self.text_end() - self.window.taken()
     }
 
-    /// The application took `octets`; the peer is told when that opens the window enough.
+    /// Records that the application read `octets`. A window update is due if that opens the window
+    /// enough.
     pub(crate) fn read(&mut self, octets: u64) {
         self.window.take(octets.min(self.readable()));
         let left = self.readable();
@@ -179,7 +182,7 @@ impl Receiver {
         }
     }
 
-    /// Lets the window grow, if what was read says so.
+    /// Enlarges the window if the application reads fast enough.
     #[inline]
     pub(crate) fn moderate(&mut self, now: Instant) {
         if std::mem::take(&mut self.read) {
@@ -189,7 +192,9 @@ impl Receiver {
 
     #[inline(never)]
     fn moderate_now(&mut self, now: Instant) {
-        if let Some(octets) = self.moderation.as_mut().and_then(|it| it.verdict(now)) {
+        if let Some(octets) =
+            self.moderation.as_mut().and_then(|moderation| moderation.next_size(now))
+        {
             self.window.grow(octets);
             if self.end.is_none() && self.window.should_update(self.arrived.next()) {
                 self.ack_due = true;
@@ -197,27 +202,27 @@ impl Receiver {
         }
     }
 
-    /// The application has read something, so that the window may have to [grow](Self::moderate).
+    /// Returns whether the application has read, so that [`Self::moderate`] may enlarge the window.
     pub(crate) fn was_read(&self) -> bool {
         self.read
     }
 
-    /// The handshake took so long.
+    /// Called with the duration of the handshake.
     pub(crate) fn on_handshake(&mut self, rtt: Duration) {
         if let Some(moderation) = &mut self.moderation {
             moderation.rtt().on_handshake(rtt);
         }
     }
 
-    /// A segment of `len` octets echoes a timestamp that left `ago`.
+    /// Called when a segment of `len` octets echoes a timestamp that was sent `ago`.
     pub(crate) fn on_echo(&mut self, echo: u32, ago: Duration, len: u32) {
         if let Some(moderation) = &mut self.moderation {
             moderation.rtt().on_echo(echo, ago, len);
         }
     }
 
-    /// A segment of `len` octets from `offset` arrived; `fin` ends the stream behind it. What lies
-    /// beyond the window, or beyond an end already told, is cut off.
+    /// Processes a segment of `len` octets from `offset` on; `fin` ends the stream after it. Cuts
+    /// off octets beyond the window or beyond the known end of the stream.
     #[inline(always)]
     pub(crate) fn on_segment(
         &mut self,
@@ -231,7 +236,7 @@ impl Receiver {
         let end = offset + u64::from(len);
         let next = !fin && self.end.is_none() && self.arrived.follows(offset, end);
         if next && end <= self.window.edge() {
-            self.on_next(end, rtx, now, observer);
+            self.on_expected(end, rtx, now, observer);
         } else {
             self.on_any_segment(offset, len, fin, rtx, now, observer);
         }
@@ -254,7 +259,7 @@ impl Receiver {
             Room::Enough => None,
             Room::Without(range) => range,
             Room::None => {
-                self.arrived.forget_duplicate();
+                self.arrived.clear_duplicate();
                 self.ack_due = true;
                 return;
             }
@@ -288,27 +293,27 @@ impl Receiver {
         self.answer(fresh && !had_hole && whole && !fin, now);
     }
 
-    /// Cuts off what lies beyond the window, or beyond the end: gives where the segment ends, its FIN
-    /// counted, and how much text it has.
+    /// Cuts off octets beyond the window or beyond the end of the stream. Returns where the segment
+    /// ends, including its FIN, and its length of text.
     fn trim(&mut self, offset: u64, len: u32, fin: bool) -> Option<(u64, u32)> {
         let end = offset + u64::from(len);
         let bound = self.end.map_or(self.window.edge(), |end| end.min(self.window.edge()));
         if end > bound {
-            // Not kept, but answered (RFC 9293, section 3.10.7.4).
+            // Dropped, but answered (RFC 9293, section 3.10.7.4).
             self.ack_due = true;
             return (offset < bound).then(|| (bound, (bound - offset) as u32));
         }
-        // No stream ends before what has arrived of it.
+        // The stream cannot end before octets that have arrived.
         if fin && self.end.is_none() && end >= self.arrived.highest() {
             self.end = Some(end);
         }
-        // The FIN has a number, and is SACKed by that as text is.
+        // The FIN has a number, so it is SACKed like text.
         Some((end + u64::from(fin && self.end == Some(end)), len))
     }
 
-    /// What [`Self::on_segment`] does with what comes next of a stream without holes: half as much.
+    /// Does what [`Self::on_segment`] does, for the next segment of a stream without holes.
     #[inline(always)]
-    fn on_next(&mut self, end: u64, rtx: bool, now: Instant, observer: &mut impl Observer) {
+    fn on_expected(&mut self, end: u64, rtx: bool, now: Instant, observer: &mut impl Observer) {
         self.rtx = rtx;
         let offset = self.arrived.advance(end);
         let len = (end - offset) as u32;
@@ -321,8 +326,8 @@ impl Receiver {
         self.answer(true, now);
     }
 
-    /// One more segment is to be answered: not at once, if acknowledgements are delayed and it came in
-    /// order.
+    /// Schedules the acknowledgement of a segment. It is delayed if acknowledgements are delayed
+    /// and the segment arrived in order.
     #[inline(always)]
     fn answer(&mut self, in_order: bool, now: Instant) {
         self.unanswered += 1;
@@ -334,33 +339,33 @@ impl Receiver {
         }
     }
 
-    /// The SACK blocks of an acknowledgement, at most `limit`: a DSACK if there is one to report,
-    /// then ranges, the most recently changed first.
+    /// Calls `push` for the SACK blocks of an acknowledgement, at most `limit`: first a DSACK if
+    /// one is due, then ranges, the most recently changed first.
     pub(crate) fn blocks(&self, limit: usize, push: impl FnMut(u64, u64)) {
         self.arrived.blocks(limit, push);
     }
 
-    /// How many blocks there are to tell of.
+    /// Returns how many blocks there are to report.
     pub(crate) fn block_count(&self) -> usize {
         self.arrived.block_count()
     }
 
-    /// Whether a retransmission is being answered (in simulation).
+    /// Simulation only: returns whether the segment to acknowledge was a retransmission.
     pub(crate) fn answers_rtx(&self) -> bool {
         self.rtx
     }
 
-    /// An acknowledgement must leave now.
+    /// Returns whether an acknowledgement must be sent now.
     pub(crate) fn ack_due(&self) -> bool {
         self.ack_due
     }
 
-    /// When a delayed acknowledgement must leave.
+    /// Returns when a delayed acknowledgement must be sent.
     pub(crate) fn ack_deadline(&self) -> Option<Instant> {
         self.ack_deadline
     }
 
-    /// Timers may be due.
+    /// Processes the timers that are due at `now`.
     pub(crate) fn on_timers(&mut self, now: Instant) {
         if self.ack_deadline.is_some_and(|at| at <= now) {
             self.ack_due = true;
@@ -368,20 +373,20 @@ impl Receiver {
         }
     }
 
-    /// An acknowledgement is wanted whatever arrived.
+    /// Requests an acknowledgement, whatever arrived.
     pub(crate) fn demand_ack(&mut self) {
         self.ack_due = true;
     }
 
-    /// An acknowledgement has left, alone or with data. If it was not `whole`, for want of room for SACK
-    /// blocks, an answer that was due still is.
+    /// Called when an acknowledgement was sent, alone or with data. If it was not `whole`, because
+    /// SACK blocks did not fit, an acknowledgement that was due remains due.
     pub(crate) fn acknowledged(&mut self, whole: bool) {
         self.last_acknowledged = self.next();
         self.ack_deadline = None;
         self.unanswered = 0;
         if whole {
             self.ack_due = false;
-            self.arrived.forget_duplicate();
+            self.arrived.clear_duplicate();
         }
     }
 }

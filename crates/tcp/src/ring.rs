@@ -1,12 +1,12 @@
-//! Rings of what there is of each outstanding segment.
+//! Ring buffers with one entry per outstanding segment.
 
 use std::collections::VecDeque;
 
-/// The smallest capacity that is allocated.
+/// Smallest capacity that is allocated, in entries.
 const MIN_CAPACITY: usize = 8;
 
-/// Appends `value`. A ring that is full grows by an eighth, where `push_back` would double it: so a segment
-/// takes little more than its own octets.
+/// Appends `value`. A full ring grows by an eighth, where `push_back` would double it, so that a
+/// segment takes little more memory than its own entry.
 #[inline]
 pub(crate) fn push<T>(ring: &mut VecDeque<T>, value: T) {
     if ring.len() == ring.capacity() {

@@ -3,13 +3,12 @@
 
 use crate::SeqNr;
 
-/// Header flags. ECN's two are absent: the engine neither sets nor reads them. Use it to build or read
-/// a [`Segment`].
+/// Header flags. The two of ECN are absent: the engine neither sets nor reads them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
     /// Synchronise sequence numbers.
     pub syn: bool,
-    /// The acknowledgement field counts.
+    /// The acknowledgement field is significant.
     pub ack: bool,
     /// The sender has no more data.
     pub fin: bool,
@@ -20,13 +19,13 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// An acknowledgement, with text or without, and nothing else.
-    pub(crate) const fn are_usual(self) -> bool {
+    /// Returns whether this is a plain acknowledgement, with or without text.
+    pub(crate) const fn are_plain_ack(self) -> bool {
         self.ack & !self.syn & !self.fin & !self.rst
     }
 }
 
-/// The timestamps option (RFC 7323, section 3). Use it where packets are read and written.
+/// The timestamps option (RFC 7323, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {
     /// TSval: the sender's clock, in its ticks.
@@ -35,13 +34,13 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
-/// A block of the SACK option (RFC 2018, section 3): the first number covered and the first not. Use
-/// it to fill [`SackBlocks`].
+/// A block of the SACK option (RFC 2018, section 3): the first sequence number covered, and the
+/// first one after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
     /// First sequence number of the block.
     pub left: SeqNr,
-    /// Sequence number just behind the block.
+    /// Sequence number just after the block.
     pub right: SeqNr,
 }
 
@@ -61,10 +60,10 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// How many blocks an option can hold.
+    /// Maximum number of blocks in an option.
     pub const CAPACITY: usize = 4;
 
-    /// Appends a block; a fifth is dropped.
+    /// Appends a block. A fifth block is dropped.
     pub fn push(&mut self, left: SeqNr, right: SeqNr) {
         if let Some(slot) = self.blocks.get_mut(usize::from(self.count)) {
             *slot = SackBlock { left, right };
@@ -72,22 +71,22 @@ impl SackBlocks {
         }
     }
 
-    /// The blocks, first one first.
+    /// Returns the blocks in the order of the option.
     pub fn as_slice(&self) -> &[SackBlock] {
         &self.blocks[..usize::from(self.count)]
     }
 
-    /// Whether the option is absent.
+    /// Returns whether the option is absent.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 }
 
-/// One segment. The payload's octets travel beside it; here stands only how many there are. A driver
-/// makes one of each packet that arrives, and a packet of each that a connection gives.
+/// A segment without its payload's octets: `len` counts them, and the driver carries them. A driver
+/// converts each arriving packet to a segment, and each segment to send to a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
-    /// Number of the first octet of payload, or of the SYN or FIN.
+    /// Sequence number of the first octet of payload, or of the SYN or FIN.
     pub seq: SeqNr,
     /// Next number that the sender of this segment expects, if `flags.ack`.
     pub ack: SeqNr,
@@ -95,7 +94,7 @@ pub struct Segment {
     pub len: u32,
     /// Header flags.
     pub flags: Flags,
-    /// The window field as on the wire, unscaled.
+    /// Window field as on the wire, unscaled.
     pub window: u16,
     /// Maximum segment size option (SYN only).
     pub mss: Option<u16>,
@@ -107,13 +106,13 @@ pub struct Segment {
     pub sack: SackBlocks,
     /// Timestamps option.
     pub timestamps: Option<Timestamps>,
-    /// In simulation only: on data, that this is a retransmission; on an acknowledgement, that a
-    /// retransmission triggered it (the RTX bit of Ludwig and Katz). Has no place on the wire.
+    /// Simulation only. On data: this is a retransmission. On an acknowledgement: a retransmission
+    /// triggered it (the RTX bit of Ludwig and Katz). Never on the wire.
     pub rtx: bool,
 }
 
 impl Segment {
-    /// Octets of sequence space that the segment takes: payload, SYN and FIN.
+    /// Returns how many sequence numbers the segment occupies: payload, SYN and FIN.
     pub fn sequence_len(&self) -> u32 {
         self.len + u32::from(self.flags.syn) + u32::from(self.flags.fin)
     }

@@ -1,4 +1,4 @@
-//! Sequence numbers as they stand on the wire: 32 bits that wrap (RFC 9293, section 3.4).
+//! Sequence numbers as on the wire: 32 bits that wrap (RFC 9293, section 3.4).
 
 use core::fmt;
 
@@ -14,23 +14,24 @@ use core::fmt;
 pub struct SeqNr(pub u32);
 
 impl SeqNr {
-    /// The number `n` octets further on.
+    /// Returns the number `n` octets further on.
     pub const fn add(self, n: u32) -> Self {
         Self(self.0.wrapping_add(n))
     }
 
-    /// The signed distance from `other` to `self`, right while they are within 2^31 of each other.
+    /// Returns the signed distance from `other` to `self`, which is correct while they are within
+    /// 2^31 of each other.
     pub const fn distance(self, other: Self) -> i32 {
         self.0.wrapping_sub(other.0) as i32
     }
 
-    /// The low 32 bits of a 64-bit position counted from this number.
+    /// Returns the sequence number of a 64-bit offset counted from this number.
     pub const fn at(self, offset: u64) -> Self {
         Self(self.0.wrapping_add(offset as u32))
     }
 
-    /// The 64-bit position of `self`, counted from `origin`, that is nearest to `near`; none when
-    /// that lies before the origin.
+    /// Returns the 64-bit offset of `self`, counted from `origin`, that is nearest to `near`, or
+    /// `None` if it is before the origin.
     pub fn unwrap(self, origin: Self, near: u64) -> Option<u64> {
         near.checked_add_signed(i64::from(self.distance(origin.at(near))))
     }

@@ -1,5 +1,17 @@
-//! The senders by name. A [`Row`] of the table names the parts that a sender is made of; a
-//! [`Variant`] is a row with parts added by name (`rr-ta+cubic`) and its parameters set.
+//! The senders by name.
+//!
+//! * A *sender* is what decides when a connection sends which segment: loss detection, timers and
+//!   congestion control together. Two machines implement all senders: one is composed of parts, the
+//!   other is TCP-PR.
+//! * A [`Row`] describes one published sender: its name, its source, and the kinds of parts in which it
+//!   differs from other rows. [`ROWS`] is the table of them.
+//! * A [`Variant`] is a sender ready for use: a row, parts added by name (`rr-ta+cubic`), and the values
+//!   of its parameters. Every connection is made with one.
+//! * A *part* answers one question, such as which holes are losses. It is a value with its own state, one
+//!   for each connection. [`PARTS`] lists those that can be added to any composed sender.
+//! * A *kind* of part is what rows refer to: a name, parameters, and a function that makes the part.
+//! * A *recipe* is what a variant hands to a connection: a *composition*, which makes the parts with
+//!   their parameters read, or the settings of TCP-PR.
 
 mod error;
 mod meant;
@@ -27,11 +39,14 @@ use crate::parts::control::{AnyControl, CongestionControl, reno};
 use crate::parts::detect::{Detector, LossDetector};
 use crate::sender::{Composition, Recipe};
 
-/// A sender: a row, the parts added to it, and the values of its parameters. Every connection is
-/// begun with one.
+/// A sender ready for use: a row, the parts added to it, and the values of its parameters. Every
+/// connection is made with one.
 ///
 /// ```
 /// use unruffled_tcp::Variant;
+///
+/// let recommended = Variant::unruffled();
+/// assert_eq!(recommended.name(), "unruffled");
 ///
 /// let mut variant = Variant::parse("rr-ta+cubic")?;
 /// variant.set("history", "40 s")?;
@@ -39,8 +54,8 @@ use crate::sender::{Composition, Recipe};
 /// # Ok::<(), unruffled_tcp::VariantError>(())
 /// ```
 ///
-/// A loss detector or a congestion control of one's own makes a sender of any row:
-/// [`Variant::with_detector`], [`Variant::with_control`].
+/// [`Variant::with_detector`] and [`Variant::with_control`] take a loss detector or a congestion control
+/// from outside the crate.
 #[derive(Clone, Debug)]
 pub struct Variant {
     name: String,
@@ -48,11 +63,11 @@ pub struct Variant {
     added: Added,
     parameters: Vec<Parameter>,
     values: Vec<f64>,
-    /// The parts, with the values read.
+    /// The recipe of the row and the added parts with `values`.
     recipe: Recipe,
 }
 
-/// What a sender has beside what its row says.
+/// What is added to a row.
 #[derive(Clone, Default)]
 struct Added {
     parts: Vec<&'static str>,
@@ -69,11 +84,51 @@ impl core::fmt::Debug for Added {
     }
 }
 
+/// The recommended sender, [`Variant::unruffled`].
+impl Default for Variant {
+    fn default() -> Self {
+        Self::unruffled()
+    }
+}
+
+/// The recommended sender and the common ones, with their parameters as published.
 impl Variant {
-    /// Reads a name: a row's, then parts, each behind a `+`.
+    /// The recommended sender, `unruffled`: this project's own. It retransmits a segment that is
+    /// overdue, and reduces the window only once the original is proved lost.
+    pub fn unruffled() -> Self {
+        Self::known("unruffled")
+    }
+
+    /// `rack`: loss detection by time, as Linux has it (RFC 8985), with Reno's congestion control.
+    pub fn rack() -> Self {
+        Self::known("rack")
+    }
+
+    /// `rack+cubic`: a model of Linux today.
+    pub fn rack_cubic() -> Self {
+        Self::known("rack+cubic")
+    }
+
+    /// `sack`: the standard's loss recovery with selective acknowledgements (RFC 6675).
+    pub fn sack() -> Self {
+        Self::known("sack")
+    }
+
+    /// `newreno`: the standard's loss recovery without selective acknowledgements (RFC 6582).
+    pub fn newreno() -> Self {
+        Self::known("newreno")
+    }
+
+    fn known(name: &str) -> Self {
+        Self::parse(name).expect("a test parses each name given here")
+    }
+}
+
+impl Variant {
+    /// Parses a name: a row's, followed by the names of added parts, each after a `+`.
     ///
     /// # Errors
-    /// What is unknown, or why the parts do not go together.
+    /// [`VariantError`] if a name is unknown or the parts do not go together.
     pub fn parse(name: &str) -> Result<Self, VariantError> {
         let mut names = name.split('+');
         let base = names.next().unwrap_or_default();
@@ -93,14 +148,14 @@ impl Variant {
         Ok(Self { name: name.to_owned(), row, added, parameters, values, recipe })
     }
 
-    /// The sender called `name`, with its parameters as published; none if there is no such sender.
+    /// Returns the sender called `name`, with its parameters as published, or `None` if there is none.
     pub fn named(name: &str) -> Option<Self> {
         Self::parse(name).ok()
     }
 
-    /// The same sender with a loss detector of one's own, which `make` makes for each connection;
-    /// `name` is added to the sender's, behind a `+`. `examples/own_detector.rs` of this crate shows
-    /// one.
+    /// Replaces the loss detector by one from outside the crate, which `make` makes for each connection.
+    /// `name` is appended to the sender's name after a `+`. `examples/own_detector.rs` of this crate
+    /// implements one.
     ///
     /// # Errors
     /// [`VariantError::TakesNoParts`] for a sender that is not composed of parts.
@@ -113,8 +168,8 @@ impl Variant {
         self.with_own(name)
     }
 
-    /// The same sender with a congestion control of one's own, which `make` makes for each
-    /// connection; `name` is added to the sender's, behind a `+`.
+    /// Replaces the congestion control by one from outside the crate, which `make` makes for each
+    /// connection. `name` is appended to the sender's name after a `+`.
     ///
     /// # Errors
     /// [`VariantError::TakesNoParts`] for a sender that is not composed of parts.
@@ -127,7 +182,7 @@ impl Variant {
         self.with_own(name)
     }
 
-    /// A part from outside takes the place of the row's: its parameters go.
+    /// Appends the name of a part from outside, and drops the parameters of the part that it replaces.
     fn with_own(self, part: &'static str) -> Result<Self, VariantError> {
         let Self { name, row, mut added, parameters, values, .. } = self;
         let name = format!("{name}+{part}");
@@ -145,10 +200,10 @@ impl Variant {
         Ok(Self { name, row, added, parameters, values, recipe })
     }
 
-    /// Sets a parameter, written in its unit.
+    /// Sets a parameter from text in the parameter's unit.
     ///
     /// # Errors
-    /// What was expected.
+    /// [`VariantError::UnknownParameter`], or [`VariantError::Value`] if `text` is not a value of it.
     pub fn set(&mut self, parameter: &str, text: &str) -> Result<(), VariantError> {
         let Some(at) = self.parameters.iter().position(|p| p.name == parameter) else {
             let known = self.parameters.iter().map(|p| p.name).collect();
@@ -163,47 +218,48 @@ impl Variant {
         Ok(())
     }
 
-    /// Its name, parts and all.
+    /// Name, with the added parts: `rr-ta+cubic`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The row that it is based on.
+    /// Row that the sender is based on.
     pub fn row(&self) -> &'static Row {
         self.row
     }
 
-    /// Whether it needs what only the simulator tells: which of two copies arrived.
+    /// Returns whether the sender needs to know which of two copies arrived, which only the simulator
+    /// reports.
     pub fn is_for_simulation_only(&self) -> bool {
         self.row.is_for_simulation_only()
     }
 
-    /// Its parameters with their values.
+    /// Parameters with their values.
     pub fn parameters(&self) -> impl Iterator<Item = (&Parameter, f64)> {
         self.parameters.iter().zip(self.values.iter().copied())
     }
 
-    /// The parts in words, in the order of the questions they answer.
+    /// Descriptions of the parts, each with the question that the part answers, in a fixed order.
     pub fn parts(&self) -> Vec<(&'static str, String)> {
         self.recipe.about()
     }
 
-    /// Whether it is told by SACK blocks what arrived.
+    /// Returns whether the sender uses SACK blocks.
     pub(crate) fn takes_sack(&self) -> bool {
         self.row.takes_sack()
     }
 
-    /// The settings of a connection with this sender: Eifel detection needs timestamps at both ends.
+    /// Returns `config` with timestamps offered where Eifel detection needs them.
     pub(crate) fn settings(&self, config: Config) -> Config {
         config.with(|c| c.timestamps.offer |= self.added.eifel)
     }
 
-    /// What a connection's sender is made of.
+    /// Recipe of a connection's sender.
     pub(crate) fn recipe(&self) -> &Recipe {
         &self.recipe
     }
 
-    /// A detector as a connection has it.
+    /// Makes a detector as a connection does.
     #[cfg(test)]
     pub(crate) fn detector(&self) -> Box<dyn LossDetector> {
         match &self.recipe {
@@ -214,7 +270,7 @@ impl Variant {
 }
 
 impl Added {
-    /// Adds `part` to what `row` is composed of, in the sender called `name`.
+    /// Adds `part` to the parts of `row`; `name` is the whole sender's, for errors.
     fn add(&mut self, part: &Part, row: &Row, name: &str) -> Result<(), VariantError> {
         let (name, part_name) = (name.to_owned(), part.name);
         if self.parts.contains(&part_name) {
@@ -238,8 +294,8 @@ impl Added {
     }
 }
 
-/// The parameters of a sender, which are the union of its parts', and what it is made of with these
-/// values, or with the defaults.
+/// Returns the parameters of a sender, the union of its parts', and its recipe with these values, or
+/// with the defaults.
 fn assemble(row: &Row, added: &Added, values: Option<&[f64]>) -> (Vec<Parameter>, Recipe) {
     let mut union = Union::new(values);
     let recipe = match &row.made_of {

@@ -8,15 +8,15 @@ use crate::observer::{Ignored, Observer};
 use crate::segment::{SackBlocks, Segment};
 use crate::sender::Ack;
 
-/// Which segment last told of the peer's window, and how its field is to be read.
+/// Segment that last updated the peer's window, and how the window field is scaled.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PeerWindow {
-    /// The shift of the window field.
+    /// Shift of the window field.
     pub(super) scale: u8,
     /// SND.WL1 and SND.WL2, as stream offsets.
     wl1: u64,
     wl2: u64,
-    /// The field of the last acknowledgement: one that changes it is no duplicate.
+    /// Window field of the last acknowledgement. One that changes the field is not a duplicate.
     pub(super) last_field: u16,
 }
 
@@ -33,14 +33,16 @@ impl Offsets {
 }
 
 impl PeerWindow {
-    /// The window of the segment at `seq` that acknowledges `ack` counts.
-    pub(super) fn take(&mut self, seq: u64, ack: u64) {
-        (self.wl1, self.wl2) = (seq, ack);
+    /// Records that the window of the segment at `seq`, which acknowledges `ack`, is in force.
+    pub(super) fn update(&mut self, seq: u64, ack: u64) {
+        self.wl1 = seq;
+        self.wl2 = ack;
     }
 
-    /// "SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ and SND.WL2 =< SEG.ACK)". Of two with the same numbers the
-    /// one that comes last may be the older: then only a larger window counts, and one that is closed, as
-    /// in Linux, for a peer out of memory does that; if it was the older one, the probe will tell.
+    /// "SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ and SND.WL2 =< SEG.ACK)". Of two segments with the
+    /// same numbers, the one that arrives last may be the older one. Then only a larger window
+    /// counts, or, as in Linux, a closed one, which a peer out of memory sends. If that was the
+    /// older segment, the window probe corrects it.
     fn is_current(&self, seq: u64, ack: u64, larger_or_closed: bool) -> bool {
         self.wl1 < seq
             || (self.wl1 == seq && (self.wl2 < ack || (self.wl2 == ack && larger_or_closed)))
@@ -48,8 +50,9 @@ impl PeerWindow {
 }
 
 impl Connection {
-    /// The stream offset that the segment acknowledges, if that can be true: no more than what was
-    /// sent, and not longer ago than the peer's greatest window. That may be before the stream began.
+    /// Returns the stream offset that the segment acknowledges, or `None` if it is implausible:
+    /// beyond what was sent, or further back than the peer's largest window. The inner value is
+    /// `None` if the offset is before the start of the stream.
     #[inline(always)]
     fn acceptable_ack(&self, segment: &Segment) -> Option<Option<u64>> {
         let una = self.sender.stream.una();
@@ -76,7 +79,7 @@ impl Connection {
             return Err(Ignored::UnacceptableAck);
         };
         let Some(acked) = acked else {
-            // It tells of nothing that was sent, but what comes with it counts.
+            // It acknowledges nothing of the stream, but its other fields count.
             return Ok(());
         };
         self.sender.settle_probe(acked);
@@ -84,25 +87,27 @@ impl Connection {
         let window = u64::from(segment.window) << self.peer_window.scale;
         let larger_or_closed = window == 0 || acked + window > self.sender.stream.window_end();
         if acked >= una && self.peer_window.is_current(offset, acked, larger_or_closed) {
-            self.peer_window.take(offset, acked);
+            self.peer_window.update(offset, acked);
             self.sender.stream.set_window(acked, window);
         }
         if acked > una || (self.sender.stream.window_closed() && acked == una) {
-            self.answered(now);
+            self.on_answer(now);
         }
         let unchanged = segment.window == self.peer_window.last_field;
         self.peer_window.last_field = segment.window;
         if nxt == una && segment.sack.is_empty() && (segment.len > 0 || self.sender.settled()) {
-            // Nothing is on its way, and this tells of nothing that was.
+            // Nothing is in flight, and this segment acknowledges nothing new.
             return Ok(());
         }
-        // A FIN has a number of its own, as text has: it leaves whatever arrived (RFC 5681, section 2).
+        // A FIN occupies a sequence number, as text does, and is sent whatever arrived (RFC 5681,
+        // section 2).
         let repeated = acked == una && segment.len == 0 && !segment.flags.fin && unchanged;
         self.read_ack(segment, acked, repeated, now, observer);
         Ok(())
     }
 
-    /// An acknowledgement may tell of what is on its way; `repeated` if it says what the last one said.
+    /// Processes an acknowledgement that may acknowledge data in flight; `repeated` if it equals
+    /// the last one.
     #[inline(never)]
     fn read_ack(
         &mut self,
@@ -142,7 +147,7 @@ impl Connection {
         }
     }
 
-    /// The SACK blocks that can be true, as stream offsets.
+    /// Returns the plausible SACK blocks as stream offsets.
     #[inline]
     fn block_offsets(&self, segment: &Segment) -> Offsets {
         let origin = self.numbers.ours.add(1);
@@ -165,7 +170,7 @@ impl Connection {
     fn on_fin_acknowledged(&mut self, now: Instant) {
         match self.state {
             State::FinWait1 => self.state = State::FinWait2,
-            State::Closing => self.wait_out(now),
+            State::Closing => self.enter_time_wait(now),
             State::LastAck => self.close(),
             _ => {}
         }

@@ -1,74 +1,75 @@
-//! What the application, and the driver that keeps its octets, say and ask.
+//! Calls of the application, and of the driver that stores its octets.
 
 use super::{Connection, State};
 use crate::SeqNr;
 
-/// More than any stream has: offsets stay far from overflowing.
-const LONGEST: u64 = u64::MAX / 2;
+/// Upper bound on the length of a stream in octets, which keeps offsets far from overflowing.
+const MAX_STREAM_LEN: u64 = u64::MAX / 2;
 
 impl Connection {
-    /// The application writes `octets` more. After [`Connection::finish`], or when the connection
-    /// has ended, that does nothing.
+    /// Writes `octets` more to the stream. Does nothing after [`Connection::finish`], or when the
+    /// connection has ended.
     pub fn write(&mut self, octets: u64) {
         if self.state != State::Closed && !self.sender.stream.finished() {
-            self.sender.stream.write(octets.min(LONGEST - self.sender.stream.written()));
+            self.sender.stream.write(octets.min(MAX_STREAM_LEN - self.sender.stream.written()));
         }
     }
 
-    /// Octets written that were never sent.
+    /// Returns how many octets were written and never sent.
     pub fn unsent(&self) -> u64 {
         self.sender.stream.written().saturating_sub(self.sender.stream.nxt())
     }
 
-    /// The application has taken `octets` of what is [`Connection::readable`]. The peer is told when
-    /// that opens the window enough: poll for segments afterwards.
+    /// Records that the application has read `octets` of those that are [`Connection::readable`].
+    /// If that opens the window enough, a window update is due: poll for segments afterwards.
     pub fn read(&mut self, octets: u64) {
         self.receiver.read(octets);
     }
 
-    /// Octets that have arrived in order and were not read.
+    /// Returns how many octets have arrived in order and were not read.
     pub fn readable(&self) -> u64 {
         self.receiver.readable()
     }
 
-    /// Octets for which the driver must have room, from the first that was not read: the peer may
-    /// send no more, since the window is never open wider.
+    /// Returns how many octets the driver needs room for, counted from the first unread one. The
+    /// peer may not send more, because the window never opens further.
     pub fn receive_room(&self) -> u64 {
         self.receiver.window().room()
     }
 
-    /// The receive window, less what has not been read: it grows to [`Config::receive_buffer`] where
-    /// that begins smaller.
+    /// Returns the size of the receive window plus the unread octets. It grows up to
+    /// [`Config::receive_buffer`] if it starts smaller.
     ///
     /// [`Config::receive_buffer`]: crate::Config::receive_buffer
     pub fn receive_buffer(&self) -> u64 {
         self.receiver.window().size()
     }
 
-    /// Bounds what is promised to the peer from now on: the driver has memory for no more than
-    /// `octets` that are not read. What has been promised already is still accepted.
+    /// Limits future window advertisements: the driver has memory for at most `octets` unread
+    /// octets. Data within windows already advertised is still accepted.
     pub fn bound_receive_window(&mut self, octets: u64) {
         self.receiver.bound_window(octets);
     }
 
-    /// Whether the peer has finished and everything up to its FIN has arrived.
+    /// Returns whether the peer has finished and everything up to its FIN has arrived.
     pub fn peer_finished(&self) -> bool {
         self.receiver.at_end()
     }
 
-    /// The stream offset below which everything is acknowledged: the send buffer may drop it.
+    /// Returns the stream offset below which everything is acknowledged. The driver may drop the
+    /// octets below it.
     pub fn unacknowledged_from(&self) -> u64 {
         self.sender.stream.una().min(self.sender.stream.written())
     }
 
-    /// The stream offset of the payload of a segment that this end sends, by its sequence number.
+    /// Returns the stream offset of the payload of a segment to send, by its sequence number.
     pub fn send_offset(&self, seq: SeqNr) -> u64 {
         seq.unwrap(self.numbers.ours.add(1), self.sender.stream.una()).unwrap_or(0)
     }
 
-    /// The stream offset at which the payload of an arriving segment belongs, by its sequence
-    /// number: none before the handshake, or when it lies behind the window. It may lie before what
-    /// was read. What of the segment may be stored says [`Event::Fresh`](crate::Event::Fresh).
+    /// Returns the stream offset of the payload of an arriving segment, by its sequence number, or
+    /// `None` before the handshake or beyond the window. The offset may be below what was read.
+    /// [`Event::Fresh`](crate::Event::Fresh) reports which octets to store.
     pub fn receive_offset(&self, seq: SeqNr) -> Option<u64> {
         if matches!(self.state, State::Closed | State::Listen | State::SynSent) {
             return None;

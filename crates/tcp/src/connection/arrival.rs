@@ -1,4 +1,4 @@
-//! A segment arrives: the checks of RFC 9293, section 3.10.7, in their order.
+//! Arriving segments: the checks of RFC 9293, section 3.10.7, in their order.
 
 use unruffled_units::Instant;
 
@@ -7,11 +7,11 @@ use super::{Connection, Error, State, ignore};
 use crate::observer::{Ignored, Observer};
 use crate::segment::{Flags, Segment, Timestamps};
 
-/// More than a packet can hold.
-const TOO_LONG: u32 = 65_536;
+/// Payload length in octets from which on a segment cannot have been a packet.
+const LEN_LIMIT: u32 = 65_536;
 
 impl Connection {
-    /// A segment arrived.
+    /// Processes a segment that arrived.
     #[inline]
     pub fn handle_segment(
         &mut self,
@@ -19,34 +19,35 @@ impl Connection {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        if self.is_next(segment) {
-            self.on_next(segment, now, observer);
+        if self.is_expected(segment) {
+            self.on_expected(segment, now, observer);
         } else {
             self.handle_any_segment(segment, now, observer);
         }
     }
 
-    /// Whether it is what most are (header prediction, as for acknowledgements): the next one of an open
-    /// connection without timestamps. Of the checks of [`Self::arrives`] it needs only that of its
-    /// acknowledgement: the number that is expected is acceptable whatever the window is.
+    /// Returns whether the segment takes the fast path (header prediction): the connection is
+    /// established and without timestamps, and the segment is the next one expected, with no flags
+    /// besides ACK. Of the checks in [`Self::arrives`] such a segment needs only that of its
+    /// acknowledgement, because the expected number is acceptable whatever the window is.
     #[inline(always)]
-    fn is_next(&self, segment: &Segment) -> bool {
+    fn is_expected(&self, segment: &Segment) -> bool {
         self.state == State::Established
-            && segment.flags.are_usual()
+            && segment.flags.are_plain_ack()
             && segment.seq == self.numbers.theirs.add(1).at(self.receiver.next())
-            && segment.len < TOO_LONG
+            && segment.len < LEN_LIMIT
             && segment.timestamps.is_none()
             && !self.clock.on()
     }
 
-    /// What [`Self::arrives`] does if [`Self::is_next`].
+    /// Does what [`Self::arrives`] does, for a segment that [`Self::is_expected`].
     #[inline(always)]
-    fn on_next(&mut self, segment: &Segment, now: Instant, observer: &mut impl Observer) {
+    fn on_expected(&mut self, segment: &Segment, now: Instant, observer: &mut impl Observer) {
         let offset = self.receiver.next();
         if let Err(reason) = self.on_ack(segment, offset, now, observer) {
             return ignore(reason, now, observer);
         }
-        self.heard(now);
+        self.on_acceptable(now);
         if segment.len > 0 {
             self.receiver.on_segment(offset, segment.len, false, segment.rtx, now, observer);
             if self.receiver.at_end() {
@@ -62,7 +63,7 @@ impl Connection {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        if segment.len >= TOO_LONG {
+        if segment.len >= LEN_LIMIT {
             ignore(Ignored::Malformed, now, observer);
             return;
         }
@@ -79,7 +80,8 @@ impl Connection {
         }
     }
 
-    /// RFC 9293, section 3.10.7.4, with the checks of RFC 5961 and RFC 7323.
+    /// Processes a segment of a synchronised connection (RFC 9293, section 3.10.7.4, with the
+    /// checks of RFC 5961 and RFC 7323).
     fn arrives(
         &mut self,
         segment: &Segment,
@@ -114,18 +116,19 @@ impl Connection {
             self.establish(segment, now);
         }
         self.on_ack(segment, offset, now, observer)?;
-        // Only now: whoever does not know what was sent must not move TS.Recent, by which the peer
-        // itself would be refused (RFC 7323, section 5.3, R3; RFC 5961, section 5).
-        self.clock.remember(segment, offset, self.receiver.last_acknowledged(), now);
-        self.heard(now);
+        // Not before the acknowledgement is checked: an attacker that does not know what was sent
+        // must not change TS.Recent, which would make this end drop the peer's segments (RFC 7323,
+        // section 5.3, R3; RFC 5961, section 5).
+        self.clock.update_recent(segment, offset, self.receiver.last_acknowledged(), now);
+        self.on_acceptable(now);
         if segment.len == 0 && !flags.fin {
             return Ok(());
         }
         self.on_text(segment, offset, now, observer)
     }
 
-    /// The stream offset at which the segment begins, if its timestamp and its sequence number are
-    /// acceptable; what is not is answered.
+    /// Returns the stream offset at which the segment begins, if its timestamp and its sequence
+    /// number are acceptable. Otherwise answers it as the RFCs require.
     #[inline(always)]
     fn acceptable_offset(
         &mut self,
@@ -134,32 +137,32 @@ impl Connection {
         observer: &mut impl Observer,
     ) -> Result<u64, Ignored> {
         let (next, edge) = (self.receiver.next(), self.receiver.window().edge());
-        // Numbers before the stream's first octet are old ones.
+        // Numbers before the first octet of the stream are old ones.
         let offset = segment.seq.unwrap(self.numbers.theirs.add(1), next);
-        if let Some(reason) = self.clock.refuses(segment, now) {
+        if let Some(reason) = self.clock.check(segment, now) {
             if reason == Ignored::OldTimestamp {
                 self.answer_unacceptable(segment, offset, now, observer);
             } else if segment.flags.syn {
-                // A peer that has started anew, perhaps: it will reset this connection (RFC 5961,
+                // The peer may have restarted: it resets this connection when challenged (RFC 5961,
                 // section 4).
                 self.challenge(now);
             }
             return Err(reason);
         }
         let (len, window) = (segment.sequence_len(), edge.saturating_sub(next));
-        // A closed window takes acknowledgements, resets and a FIN that needs no room; text is cut
-        // off by the receiver.
+        // A closed window still takes acknowledgements, resets, and a FIN that needs no room. The
+        // receiver cuts off text.
         let allowed =
             |offset: u64| acceptable(offset, len, next, window) || (window == 0 && offset == next);
         offset
             .filter(|&offset| allowed(offset))
-            .ok_or_else(|| self.refuse(segment, offset, now, observer))
+            .ok_or_else(|| self.reject(segment, offset, now, observer))
     }
 
-    /// The segment's number is not acceptable: it is answered, and its acknowledgement may count all
-    /// the same.
+    /// Answers a segment whose sequence number is not acceptable. Its acknowledgement may count
+    /// nevertheless.
     #[cold]
-    fn refuse(
+    fn reject(
         &mut self,
         segment: &Segment,
         offset: Option<u64>,
@@ -169,20 +172,20 @@ impl Connection {
         if !segment.flags.rst {
             self.answer_unacceptable(segment, offset, now, observer);
         }
-        let bare = segment.flags.are_usual() && segment.len == 0;
+        let bare = segment.flags.are_plain_ack() && segment.len == 0;
         let (next, edge) = (self.receiver.next(), self.receiver.window().edge());
         if let Some(offset) = offset
             && bare
             && self.state.is_synchronised()
             && nearly_acceptable(offset, next, edge)
         {
-            // What it says of itself, if it is not believed, is told by the answer.
+            // If its acknowledgement is unacceptable too, the answer above already covers it.
             let _ = self.on_ack(segment, offset, now, observer);
         }
         Ignored::OutsideWindow
     }
 
-    /// What is left of an acceptable segment once its acknowledgement is read: text, and a FIN.
+    /// Processes the rest of an acceptable segment after its acknowledgement: text, and a FIN.
     #[inline(always)]
     fn on_text(
         &mut self,
@@ -212,7 +215,8 @@ impl Connection {
     }
 
     /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply." Old
-    /// text, or an old FIN, is reported as a duplicate (RFC 2883). The peer's own FIN restarts TIME-WAIT.
+    /// text and an old FIN are reported as duplicates (RFC 2883). The peer's own FIN restarts
+    /// TIME-WAIT.
     fn answer_unacceptable(
         &mut self,
         segment: &Segment,
@@ -237,7 +241,7 @@ impl Connection {
         }
     }
 
-    /// RFC 5961, section 3.2: only the exact number resets.
+    /// Processes a reset. Only one with the exact number is accepted (RFC 5961, section 3.2).
     fn on_reset(&mut self, exact: bool, now: Instant) -> Result<(), Ignored> {
         if !exact {
             self.challenge(now);
@@ -255,22 +259,22 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends a challenge ACK, unless there have been too many recently.
+    /// Sends a challenge ACK, unless the limit is reached.
     pub(super) fn challenge(&mut self, now: Instant) {
         if self.challenges.allows(now) {
             self.receiver.demand_ack();
         }
     }
 
-    /// A reset of a connection with timestamps has them as well; without an acknowledgement it
+    /// Adds timestamps to a reset, if they were negotiated. A reset without an acknowledgement
     /// echoes nothing (RFC 7323, section 3.2).
     pub(super) fn stamped(&self, reset: Segment, now: Instant) -> Segment {
-        let agreed = !matches!(self.state, State::Listen | State::SynSent);
-        let stamps = self.clock.option(now).filter(|_| agreed);
+        let negotiated = !matches!(self.state, State::Listen | State::SynSent);
+        let stamps = self.clock.option(now).filter(|_| negotiated);
         Segment { timestamps: stamps.map(|stamps| Timestamps { echo: 0, ..stamps }), ..reset }
     }
 
-    /// The reset by which this end tears the connection down.
+    /// Returns the reset with which this end aborts the connection.
     pub(super) fn reset_segment(&self) -> Segment {
         Segment {
             seq: self.numbers.ours.add(1).at(self.sender.stream.nxt()),

@@ -1,5 +1,5 @@
-//! How a connection ends: in order, from one side or both, or at once (RFC 9293, sections 3.6 and
-//! 3.10.4 to 3.10.5).
+//! The end of a connection: an orderly close from one side or both, or an abort (RFC 9293, sections
+//! 3.6 and 3.10.4 to 3.10.5).
 
 use unruffled_units::Instant;
 
@@ -8,8 +8,9 @@ use super::{Connection, ConnectionTimers, Error, State};
 use crate::segment::Segment;
 
 impl Connection {
-    /// The application writes no more; it may still read. A FIN follows the last octet written. Before
-    /// the handshake is done this is remembered; [`Connection::abort`] gives up an attempt.
+    /// Closes the sending direction. A FIN follows the last octet written, and the application may
+    /// still read. A call before the handshake is complete takes effect after it; use
+    /// [`Connection::abort`] to give up a connection attempt.
     pub fn finish(&mut self) {
         if self.state == State::Closed {
             return;
@@ -22,30 +23,30 @@ impl Connection {
         };
     }
 
-    /// The application wants no more of it: nothing is sent but a reset, where the peer needs one.
+    /// Ends the connection at once. Nothing more is sent, except a reset if the peer needs one.
     pub fn abort(&mut self) {
         match self.state {
             State::Closed => return,
             State::Listen | State::SynSent | State::TimeWait => {}
-            // In CLOSING and LAST-ACK as well, unlike in RFC 9293, section 3.10.5: the FIN may be lost,
-            // and the peer would wait for it.
+            // Also in CLOSING and LAST-ACK, unlike in RFC 9293, section 3.10.5: the FIN may be
+            // lost, and the peer would wait for it.
             _ => self.reset = Some(Box::new(self.reset_segment())),
         }
         self.fail(Error::Aborted);
     }
 
-    /// Everything up to the peer's FIN has arrived.
+    /// Called when everything up to the peer's FIN has arrived.
     pub(super) fn on_peer_finished(&mut self, now: Instant) {
         match self.state {
             State::Established => self.state = State::CloseWait,
             State::FinWait1 => self.state = State::Closing,
-            State::FinWait2 => self.wait_out(now),
+            State::FinWait2 => self.enter_time_wait(now),
             _ => {}
         }
     }
 
-    /// Both ends know that both have finished; the peer may not have our last acknowledgement.
-    pub(super) fn wait_out(&mut self, now: Instant) {
+    /// Enters TIME-WAIT. Both ends have finished, but the last acknowledgement may be lost.
+    pub(super) fn enter_time_wait(&mut self, now: Instant) {
         self.state = State::TimeWait;
         self.timers = ConnectionTimers::new();
         self.restart_time_wait(now);
@@ -55,8 +56,8 @@ impl Connection {
         self.timers.set(ConnectionTimer::TimeWait, now + self.config.msl * 2);
     }
 
-    /// Whether a SYN may begin a new connection in place of this one, which is in TIME-WAIT: it is
-    /// later by its timestamp or its number (RFC 9293, section 3.6.1; RFC 6191).
+    /// Returns whether the connection is in TIME-WAIT and a SYN may replace it with a new one,
+    /// because the SYN is later by its timestamp or its number (RFC 9293, section 3.6.1; RFC 6191).
     pub fn gives_way_to(&self, segment: &Segment) -> bool {
         let flags = segment.flags;
         if self.state != State::TimeWait || !flags.syn || flags.ack || flags.rst {

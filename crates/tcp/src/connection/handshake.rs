@@ -1,5 +1,5 @@
-//! How a connection begins: actively, passively, or from both sides at once (RFC 9293, sections 3.5
-//! and 3.10.7.2 to 3.10.7.3).
+//! The handshake: active, passive or simultaneous open (RFC 9293, sections 3.5 and 3.10.7.2 to
+//! 3.10.7.3).
 
 use unruffled_units::Instant;
 
@@ -10,20 +10,20 @@ use crate::SeqNr;
 use crate::observer::{Ignored, Observer};
 use crate::segment::{Flags, Segment};
 
-/// SYN and SYN-ACK: when the first one left, and how often they were sent again.
+/// State of the SYN or SYN-ACK: when it was first sent, and how often it was retransmitted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Handshake {
     due: bool,
     first: Option<Instant>,
     resent: bool,
     retries: u32,
-    /// The peer's SYN offered a window scale; the answer may then carry one.
+    /// Window scale that the peer's SYN offered. Only then may the answer carry one.
     scale_offered: Option<u8>,
-    /// The largest segment that it named.
+    /// MSS option of the peer's SYN.
     peer_mss: Option<u16>,
-    /// This end began by waiting for a SYN.
+    /// Whether this end began in LISTEN.
     passive: bool,
-    /// This end can take SACK blocks.
+    /// Whether this end offers SACK.
     sack_offered: bool,
 }
 
@@ -32,45 +32,48 @@ impl Handshake {
         Self { passive, sack_offered, ..Self::default() }
     }
 
-    /// Whether this end began by waiting for a SYN.
+    /// Returns whether this end began in LISTEN.
     pub(super) fn passive(&self) -> bool {
         self.passive
     }
 
-    /// Whether this end can take SACK blocks.
+    /// Returns whether this end offers SACK.
     pub(super) fn sack_offered(&self) -> bool {
         self.sack_offered
     }
 
-    /// A SYN or SYN-ACK is to leave.
+    /// Requests a SYN or SYN-ACK to be sent.
     pub(super) fn demand(&mut self) {
         self.due = true;
     }
 
-    /// It is to leave again, because the peer seems not to have seen it.
+    /// Requests a retransmission, because the peer seems not to have received the SYN or SYN-ACK.
     pub(super) fn demand_again(&mut self) {
         self.due = true;
         self.resent = true;
     }
 
-    /// The driver has sent it, first at `first` and then `retries` times more.
-    pub(super) fn led(&mut self, first: Option<Instant>, retries: u32) {
-        (self.first, self.retries, self.resent) = (first, retries, retries > 0);
+    /// Takes over a handshake in which the driver has sent the SYN-ACK, at `first` and then
+    /// `retries` times more.
+    pub(super) fn resume(&mut self, first: Option<Instant>, retries: u32) {
+        self.first = first;
+        self.retries = retries;
+        self.resent = retries > 0;
     }
 
-    /// The largest segment that the peer named.
+    /// Returns the MSS option of the peer's SYN.
     pub(super) fn peer_mss(&self) -> Option<u16> {
         self.peer_mss
     }
 
-    /// Whether one is to leave now.
+    /// Returns whether a SYN or SYN-ACK is due, and clears the request.
     pub(super) fn take_due(&mut self) -> bool {
         std::mem::take(&mut self.due)
     }
 }
 
 impl Connection {
-    /// RFC 9293, section 3.10.7.2.
+    /// Processes a segment in LISTEN (RFC 9293, section 3.10.7.2).
     pub(super) fn arrives_in_listen(
         &mut self,
         segment: &Segment,
@@ -89,7 +92,7 @@ impl Connection {
         self.handshake.demand();
     }
 
-    /// RFC 9293, section 3.10.7.3.
+    /// Processes a segment in SYN-SENT (RFC 9293, section 3.10.7.3).
     pub(super) fn arrives_in_syn_sent(
         &mut self,
         segment: &Segment,
@@ -115,8 +118,7 @@ impl Connection {
                 self.establish(segment, now);
                 self.receiver.demand_ack();
             } else {
-                // Both ends connect to one another at the same time: this sends the SYN again, with an
-                // acknowledgement.
+                // Simultaneous open: this retransmits the SYN with an acknowledgement.
                 self.state = State::SynReceived;
                 self.handshake.demand_again();
             }
@@ -128,18 +130,19 @@ impl Connection {
         self.sack = self.handshake.sack_offered() && segment.sack_permitted;
         self.handshake.scale_offered = segment.window_scale;
         if segment.window_scale.is_none() {
-            // Not even before the handshake is done (RFC 7323, section 2.2).
+            // Not even before the handshake is complete (RFC 7323, section 2.2).
             self.receiver.without_scale();
         }
         self.handshake.peer_mss = segment.mss;
-        self.clock.agree(segment.timestamps, now);
+        self.clock.negotiate(segment.timestamps, now);
         // The window of a SYN is never scaled.
         self.peer_window.scale = 0;
         self.peer_window.last_field = segment.window;
         self.sender.stream.set_window(0, u64::from(segment.window));
     }
 
-    /// A SYN from the peer's first number came again, or for the first time after both connected.
+    /// Processes a SYN with the peer's initial number: a repeated one, or the first one in a
+    /// simultaneous open.
     pub(super) fn on_repeated_syn(
         &mut self,
         segment: &Segment,
@@ -149,9 +152,9 @@ impl Connection {
             self.challenge(now);
             return Err(Ignored::Syn);
         }
-        // The answer echoes this SYN, not the first one, which may be seconds older (RFC 7323, section
-        // 4.3): all of it lies before the stream.
-        self.clock.remember(segment, 0, 0, now);
+        // The answer echoes this SYN, not the first one, which may be seconds older (RFC 7323,
+        // section 4.3). The whole SYN lies before the start of the stream.
+        self.clock.update_recent(segment, 0, 0, now);
         let acknowledges = segment.flags.ack && segment.ack == self.numbers.ours.add(1);
         if acknowledges && !self.handshake.passive {
             // Simultaneous open, RFC 9293, figure 7: their SYN-ACK acknowledges our SYN.
@@ -162,8 +165,8 @@ impl Connection {
         Ok(())
     }
 
-    /// The peer has acknowledged our SYN: what both have offered comes into force. The application
-    /// may have finished in the meantime.
+    /// Called when the peer has acknowledged the SYN: puts the negotiated options in force. The
+    /// application may have finished in the meantime.
     pub(super) fn establish(&mut self, segment: &Segment, now: Instant) {
         self.state =
             if self.sender.stream.finished() { State::FinWait1 } else { State::Established };
@@ -176,7 +179,7 @@ impl Connection {
         }
         self.handshake.due = false;
         self.timers.stop(ConnectionTimer::Handshake);
-        self.answered(now);
+        self.on_answer(now);
         if !self.sack {
             self.sender.without_sack(now);
         }
@@ -194,12 +197,12 @@ impl Connection {
         } else {
             u64::from(segment.window) << self.peer_window.scale
         };
-        self.peer_window.take(0, 0);
+        self.peer_window.update(0, 0);
         self.sender.stream.set_window(0, window);
         self.start_keep_alive(now);
     }
 
-    /// The peer did not answer a SYN in time.
+    /// Called when the peer did not answer a SYN in time.
     pub(super) fn on_handshake_timer(&mut self) {
         if self.config.patience.syn_retries.is_some_and(|most| self.handshake.retries >= most) {
             self.give_up();
@@ -210,21 +213,21 @@ impl Connection {
         self.sender.back_off();
     }
 
-    /// The passive end forgets an attempt that came to nothing (RFC 9293, section 3.10.7.4).
+    /// Returns to LISTEN and drops the state of a failed attempt (RFC 9293, section 3.10.7.4).
     pub(super) fn back_to_listen(&mut self) {
         self.state = State::Listen;
         self.sack = self.handshake.sack_offered();
         self.handshake = Handshake::new(self.handshake.passive, self.handshake.sack_offered);
         self.timers.stop(ConnectionTimer::Handshake);
         self.timers.stop(ConnectionTimer::GiveUp);
-        // The next peer is another one, and as near as any.
+        // The next peer is a different one, so the back-off does not apply to it.
         self.sender.forget_back_off();
         self.unreachable = None;
         self.clock = super::Clock::new(&self.config);
-        self.receiver.forget_peer();
+        self.receiver.reset_peer();
     }
 
-    /// The SYN, or the SYN-ACK.
+    /// Returns the SYN or the SYN-ACK.
     pub(super) fn syn(&mut self, now: Instant) -> Segment {
         self.handshake.first.get_or_insert(now);
         self.timers.set(ConnectionTimer::Handshake, now + self.sender.handshake_timeout());

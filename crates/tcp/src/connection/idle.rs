@@ -1,39 +1,40 @@
-//! When nothing comes from the peer: closed windows are probed, idle peers asked, and silent ones
-//! given up (RFC 9293, sections 3.8.3, 3.8.4 and 3.8.6.1).
+//! Silent peers: closed windows and idle peers are probed, and a connection whose peer does not
+//! answer is given up (RFC 9293, sections 3.8.3, 3.8.4 and 3.8.6.1).
 
 use unruffled_units::{Duration, Instant};
 
 use super::timers::ConnectionTimer;
 use super::{Connection, State};
 
-/// The state of probing.
+/// State of window probes and keep-alives.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Idle {
-    /// Doublings of the time between window probes.
+    /// Number of times that the interval between window probes was doubled.
     backoff: u32,
-    /// A window probe is to leave; a keep-alive is.
+    /// Whether a window probe is due.
     pub(super) window_probe_due: bool,
+    /// Whether a keep-alive is due.
     pub(super) keep_alive_due: bool,
-    /// When the peer was last heard.
-    heard: Instant,
-    /// Keep-alives without an answer.
+    /// Time of the last acceptable segment.
+    last_arrival: Instant,
+    /// Keep-alives without an answer so far.
     unanswered: u32,
 }
 
 impl Idle {
-    /// A probe of the window or of the peer is to leave.
+    /// Returns whether a window probe or a keep-alive is due.
     pub(super) fn is_probe_due(&self) -> bool {
         self.window_probe_due || self.keep_alive_due
     }
 
-    /// When the peer has been silent for `span`.
+    /// Returns the time at which the peer will have been silent for `span`.
     pub(super) fn silent_until(&self, span: Duration) -> Instant {
-        self.heard + span
+        self.last_arrival + span
     }
 }
 
 impl Connection {
-    /// Something that calls for an answer leaves.
+    /// Starts the user timeout when a segment that requires an answer is sent.
     pub(super) fn expect_answer(&mut self, now: Instant) {
         if let Some(patience) = self.config.patience.give_up
             && !self.timers.runs(ConnectionTimer::GiveUp)
@@ -42,10 +43,10 @@ impl Connection {
         }
     }
 
-    /// The peer has answered: with progress, or with a closed window, which keeps the connection for
-    /// as long as it likes.
+    /// Restarts the user timeout after an answer: progress, or a closed window. A peer may keep the
+    /// connection open with a closed window indefinitely.
     #[inline]
-    pub(super) fn answered(&mut self, now: Instant) {
+    pub(super) fn on_answer(&mut self, now: Instant) {
         if let Some(patience) = self.config.patience.give_up
             && self.timers.runs(ConnectionTimer::GiveUp)
         {
@@ -53,23 +54,23 @@ impl Connection {
         }
     }
 
-    /// Stops waiting for an answer once there is nothing to be answered.
-    pub(super) fn rest(&mut self) {
+    /// Stops the user timeout when no answer is outstanding.
+    pub(super) fn stop_expecting(&mut self) {
         if !self.sender.stream.outstanding() && !self.timers.runs(ConnectionTimer::Persist) {
             self.timers.stop(ConnectionTimer::GiveUp);
         }
     }
 
-    /// Nothing more may leave now: when that is for want of a window, it must be asked for, since
-    /// the segment that opens it can get lost.
+    /// Called when nothing more can be sent now. If a closed window is the reason, this starts
+    /// probes, because the segment that opens the window can be lost.
     pub(super) fn watch_window(&mut self, now: Instant) {
         if !self.sender.stream.blocked_by_window() {
-            // Also when the timer has just expired, and what fits into the window has left.
+            // Also when the timer has just expired and what fits into the window was sent.
             self.timers.stop(ConnectionTimer::Persist);
             self.idle.backoff = 0;
         } else if !self.timers.runs(ConnectionTimer::Persist) {
             let wait = self.sender.estimates().rto * (1 << self.idle.backoff.min(16));
-            // A peer that answers must be asked before it is given up for not answering.
+            // A peer must be probed before it can be given up for not answering.
             let patience = self.config.patience.give_up.map_or(wait, |patience| patience / 2);
             self.timers
                 .set(ConnectionTimer::Persist, now + wait.min(self.config.rto.max).min(patience));
@@ -77,22 +78,23 @@ impl Connection {
         }
     }
 
+    /// Called when a window probe is due.
     pub(super) fn on_persist_timer(&mut self) {
         self.idle.backoff += 1;
         self.idle.window_probe_due = true;
     }
 
     pub(super) fn start_keep_alive(&mut self, now: Instant) {
-        self.idle.heard = now;
+        self.idle.last_arrival = now;
         if let Some(keep_alive) = self.config.patience.keep_alive {
             self.timers.set(ConnectionTimer::KeepAlive, now + keep_alive.idle);
         }
     }
 
-    /// An acceptable segment arrived.
-    pub(super) fn heard(&mut self, now: Instant) {
+    /// Called when an acceptable segment arrived.
+    pub(super) fn on_acceptable(&mut self, now: Instant) {
         self.unreachable = None;
-        self.idle.heard = now;
+        self.idle.last_arrival = now;
         self.idle.unanswered = 0;
     }
 
@@ -101,11 +103,11 @@ impl Connection {
         if !self.state.is_synchronised() || self.state == State::TimeWait {
             return;
         }
-        let due = self.idle.heard + keep_alive.idle;
+        let due = self.idle.last_arrival + keep_alive.idle;
         if due > now {
             self.timers.set(ConnectionTimer::KeepAlive, due);
         } else if self.sender.stream.outstanding() || self.timers.runs(ConnectionTimer::Persist) {
-            // What is on its way asks as well.
+            // Data in flight and window probes already require an answer.
             self.timers.set(ConnectionTimer::KeepAlive, now + keep_alive.idle);
         } else if self.idle.unanswered >= keep_alive.count {
             self.give_up();

@@ -1,21 +1,21 @@
-//! What a connection takes on the heap, and what of it can be given back.
+//! Heap memory of a connection.
 
 use super::Connection;
 use crate::sender::SEGMENT_OCTETS;
 
 impl Connection {
-    /// What a segment takes in the tables at the most, while it is outstanding: in the end all of them
-    /// may have been resent, and each be suspected. In octets.
+    /// Upper bound on the octets that an outstanding segment takes in the tables, reached when it
+    /// was retransmitted and is suspected to be late.
     pub const SEGMENT_OCTETS: usize = SEGMENT_OCTETS;
 
-    /// What the tables take that grow with what is outstanding and with what has arrived out of order:
-    /// octets, whether they are in use or not.
+    /// Returns the octets allocated for tables that grow with outstanding segments and with data
+    /// that has arrived out of order.
     #[must_use]
     pub fn table_octets(&self) -> usize {
         self.sender.table_octets() + self.receiver.table_octets()
     }
 
-    /// Frees what of those tables is not in use. They grow again as they did.
+    /// Frees the unused part of those tables. They grow again when required.
     pub fn shrink(&mut self) {
         self.sender.shrink();
         self.receiver.shrink();

@@ -1,5 +1,5 @@
-//! Settings that may change while the connection lasts. Poll for segments and ask for the next
-//! timeout afterwards, as after anything that happens.
+//! Settings that may change during a connection. After a change, poll for segments and for the next
+//! timeout, as after every other event.
 
 use unruffled_units::{Duration, Instant};
 
@@ -8,22 +8,22 @@ use super::{Connection, State};
 use crate::KeepAlive;
 
 impl Connection {
-    /// [`Config::nagle`](crate::Config::nagle) from now on.
+    /// Sets [`Config::nagle`](crate::Config::nagle).
     pub fn set_nagle(&mut self, nagle: bool) {
         self.config.nagle = nagle;
         self.sender.stream.set_nagle(nagle);
     }
 
-    /// [`PatienceConfig::give_up`](crate::PatienceConfig::give_up) from now on. What waits for an answer already
-    /// has waited since it began to.
+    /// Sets [`PatienceConfig::give_up`](crate::PatienceConfig::give_up). The time that a segment
+    /// has already waited for an answer counts.
     pub fn set_give_up(&mut self, patience: Option<Duration>, now: Instant) {
         let before = std::mem::replace(&mut self.config.patience.give_up, patience);
         if self.state == State::Closed {
             return;
         }
         if self.timers.runs(ConnectionTimer::Persist) {
-            // How often the window is asked for depends on the patience: with the next poll that
-            // begins again.
+            // The interval of window probes depends on the timeout. The next poll starts the probes
+            // again.
             self.timers.stop(ConnectionTimer::Persist);
             self.timers.stop(ConnectionTimer::GiveUp);
             return;
@@ -42,8 +42,8 @@ impl Connection {
         }
     }
 
-    /// [`PatienceConfig::keep_alive`](crate::PatienceConfig::keep_alive) from now on. A peer counts as heard of when
-    /// probing is switched on.
+    /// Sets [`PatienceConfig::keep_alive`](crate::PatienceConfig::keep_alive). Switching
+    /// keep-alives on counts as a sign of life of the peer.
     pub fn set_keep_alive(&mut self, keep_alive: Option<KeepAlive>, now: Instant) {
         let keep_alive = keep_alive.map(KeepAlive::bounded);
         let before = std::mem::replace(&mut self.config.patience.keep_alive, keep_alive);
@@ -56,7 +56,7 @@ impl Connection {
                 self.timers.stop(ConnectionTimer::KeepAlive);
             }
             Some(_) if before.is_none() => {
-                self.heard(now);
+                self.on_acceptable(now);
                 self.start_keep_alive(now);
             }
             Some(keep_alive) => {
@@ -66,9 +66,10 @@ impl Connection {
         }
     }
 
-    /// The receive window, less what has not been read, is `octets` from now on and grows no more:
-    /// rounded up to units of its scale, and up to what the scale can tell. What has been promised
-    /// already is still accepted. Ask for [`Connection::receive_room`] again.
+    /// Sets the size of the receive window plus the unread octets, which then no longer grows. The
+    /// size is rounded up to units of the window scale, and limited to what the scale can express.
+    /// Data within windows already advertised is still accepted. Check [`Connection::receive_room`]
+    /// afterwards.
     pub fn set_receive_buffer(&mut self, octets: u64) {
         self.receiver.fix_window(octets, self.state.is_synchronised());
     }

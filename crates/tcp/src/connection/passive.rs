@@ -1,6 +1,6 @@
-//! Handshakes that the driver leads without a connection. It keeps a few octets of a SYN, or nothing
-//! (SYN cookies), answers it with [`syn_ack`], and makes the connection when that is acknowledged
-//! (RFC 4987, sections 3.3 to 3.6).
+//! Passive handshakes by the driver, without a connection. The driver keeps a few octets of a SYN,
+//! or nothing (SYN cookies), answers it with [`syn_ack`], and makes the connection when the SYN-ACK
+//! is acknowledged (RFC 4987, sections 3.3 to 3.6).
 
 use unruffled_units::Instant;
 
@@ -10,11 +10,11 @@ use crate::receiver::ReceiveWindow;
 use crate::segment::{Flags, Segment};
 use crate::{Config, SeqNr, Variant};
 
-/// The SYN-ACK that answers `syn`, as a connection in SYN-RECEIVED would send it.
+/// Returns the SYN-ACK for `syn`, as a connection in SYN-RECEIVED would send it.
 pub fn syn_ack(config: &Config, variant: &Variant, syn: &Segment, now: Instant) -> Segment {
     let config = variant.settings(config.clone());
     let mut clock = Clock::new(&config);
-    clock.agree(syn.timestamps, now);
+    clock.negotiate(syn.timestamps, now);
     let window = ReceiveWindow::of(&config);
     Segment {
         seq: SeqNr(config.isn),
@@ -31,10 +31,11 @@ pub fn syn_ack(config: &Config, variant: &Variant, syn: &Segment, now: Instant) 
 }
 
 impl Connection {
-    /// The passive end of a handshake that the driver has led so far: `syn` came, and [`syn_ack`]
-    /// with the same `config` answered it, first at `answered` and `retries` times more. The
-    /// acknowledgement of it is the first segment to be handled. Where the SYN-ACK left more than
-    /// once, or nobody remembers when, `answered` is none and gives no round-trip time.
+    /// Returns the passive end of a handshake that the driver has conducted. `syn` arrived, and the
+    /// driver answered it with [`syn_ack`] and the same `config`, first at `answered` and then
+    /// `retries` times more. The first segment to handle is the acknowledgement of the SYN-ACK.
+    /// `answered` is `None`, and gives no round-trip time, if the SYN-ACK was sent more than once
+    /// or its time is unknown.
     pub fn accept(
         config: Config,
         variant: &Variant,
@@ -46,7 +47,7 @@ impl Connection {
         let mut connection = Self::listen(config, variant);
         connection.read_syn(syn, now);
         connection.state = State::SynReceived;
-        connection.handshake.led(answered, retries);
+        connection.handshake.resume(answered, retries);
         connection
     }
 }

@@ -1,5 +1,5 @@
-//! The path's MTU, as routers tell of it (RFC 1191, RFC 8201), and what fits into a segment
-//! (RFC 6691).
+//! Path MTU discovery by ICMP (RFC 1191, RFC 8201), and the payload that fits into a segment (RFC
+//! 6691).
 
 use unruffled_units::Instant;
 
@@ -8,26 +8,26 @@ use crate::observer::{Event, Ignored, Observer};
 use crate::segment::SackBlocks;
 use crate::{IpVersion, SeqNr};
 
-/// The TCP header without options.
+/// Octets of the TCP header without options.
 const TCP_HEADER: u32 = 20;
-/// Timestamps, with the padding that goes before them.
+/// Octets of the timestamps option with its padding.
 pub(super) const TIMESTAMPS: u32 = 12;
-/// No peer's and no path's bound makes segments smaller (Linux's TCP_MIN_SND_MSS): there must be
-/// room for 40 octets of options, and a peer that asks for segments of one octet must not make the
-/// scoreboard hold one entry for each octet in flight.
+/// Lower bound on the segment size in octets, whatever a peer or a path asks for (Linux's
+/// TCP_MIN_SND_MSS). Segments need room for 40 octets of options, and a peer that asks for segments
+/// of one octet must not make the scoreboard hold one entry for each octet in flight.
 pub(super) const MIN_MSS: u32 = 48;
 /// The minimum MTU of a link that carries IPv6 (RFC 8200, section 5).
 const MIN_IPV6_MTU: u32 = 1280;
-/// MTUs that occur (RFC 1191, section 7.1): for routers that do not name theirs.
+/// Plateau MTUs (RFC 1191, section 7.1), for routers that do not report theirs.
 const PLATEAUS: [u32; 10] = [32_000, 17_914, 8166, 4352, 2002, 1492, 1006, 508, 296, 68];
 
-/// Octets of a SACK option with so many blocks, padding included.
+/// Returns the octets of a SACK option with `blocks` blocks and its padding.
 fn sack_option(blocks: usize) -> u32 {
     if blocks == 0 { 0 } else { 4 + 8 * blocks as u32 }
 }
 
 impl Connection {
-    /// The largest payload beside `blocks` SACK blocks.
+    /// Returns the largest payload that fits beside `blocks` SACK blocks.
     pub(super) fn payload(&self, blocks: usize) -> u32 {
         if !self.config.segments.count_options {
             return self.max_segment;
@@ -36,12 +36,12 @@ impl Connection {
         self.max_segment.max(MIN_MSS) - timestamps - sack_option(blocks)
     }
 
-    /// How many SACK blocks an option can hold, beside the others.
+    /// Returns how many SACK blocks fit beside the other options.
     pub(super) fn most_blocks(&self) -> usize {
         if self.clock.on() { 3 } else { SackBlocks::CAPACITY }
     }
 
-    /// How many SACK blocks fit beside `len` octets of payload.
+    /// Returns how many SACK blocks fit beside `len` octets of payload.
     pub(super) fn blocks_beside(&self, len: u32) -> usize {
         let most = self.most_blocks();
         if !self.config.segments.count_options {
@@ -50,9 +50,9 @@ impl Connection {
         (1..=most).rev().find(|&blocks| len <= self.payload(blocks)).unwrap_or(0)
     }
 
-    /// A router dropped a packet for its size, and says that packets of `mtu` octets fit (0 if it
-    /// does not say). `quoted` is the sequence number in the part of the packet that it quotes: a
-    /// message about a packet that is not on its way is a stranger's, or late.
+    /// Processes an ICMP message that a packet was too big for a link whose MTU is `mtu`, or 0 if
+    /// the message does not report it. `quoted` is the sequence number in the quoted part of the
+    /// packet. A message about a packet that is not in flight is forged or late, and is ignored.
     pub fn handle_packet_too_big(
         &mut self,
         mtu: u32,

@@ -1,9 +1,9 @@
-//! The answer to a segment that belongs to no connection.
+//! The answer to segments without a connection.
 
 use crate::{Flags, Segment, SeqNr};
 
-/// The reset that answers `segment` where there is no connection for it (RFC 9293, section
-/// 3.10.7.1); none when it is a reset itself.
+/// Returns the reset that answers `segment` if there is no connection for it (RFC 9293, section
+/// 3.10.7.1), or `None` if it is a reset itself.
 pub fn reset_for(segment: &Segment) -> Option<Segment> {
     if segment.flags.rst {
         return None;
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_without_one_is_acknowledged() {
+    fn a_segment_without_an_acknowledgement_is_acknowledged() {
         let flags = Flags { syn: true, ..Flags::default() };
         let syn = Segment { seq: SeqNr(u32::MAX), len: 9, flags, ..Segment::default() };
         let reset = reset_for(&syn).expect("a reset");

@@ -1,61 +1,62 @@
-//! The states of a connection, and how it can fail.
+//! The states of a connection, and the errors that end it.
 
 use core::fmt;
 
-/// The states of RFC 9293, section 3.3.2. Ask [`Connection::state`](super::Connection::state) to learn
-/// whether a connection stands, or is over.
+/// State of a connection (RFC 9293, section 3.3.2), as
+/// [`Connection::state`](super::Connection::state) returns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
-    /// There is no connection (any more).
+    /// There is no connection.
     Closed,
-    /// Waits for a SYN.
+    /// Waiting for a SYN.
     Listen,
-    /// Has sent a SYN.
+    /// A SYN was sent.
     SynSent,
-    /// Has received a SYN, and sent one.
+    /// A SYN was received and one was sent.
     SynReceived,
-    /// Data flows.
+    /// Both directions are open.
     Established,
-    /// This end has finished, and its FIN is not acknowledged.
+    /// This end has finished. Its FIN is not acknowledged.
     FinWait1,
-    /// This end has finished, its FIN is acknowledged, and the other may still send.
+    /// This end has finished and its FIN is acknowledged. The peer may still send.
     FinWait2,
-    /// The other end has finished; this one may still send.
+    /// The peer has finished. This end may still send.
     CloseWait,
-    /// Both have finished at the same time, and this end's FIN is not acknowledged.
+    /// Both ends have finished simultaneously. This end's FIN is not acknowledged.
     Closing,
-    /// Both have finished, the other one first, and this end's FIN is not acknowledged.
+    /// Both ends have finished, the peer first. This end's FIN is not acknowledged.
     LastAck,
-    /// Both have finished; old segments are given the time to die.
+    /// Both ends have finished. Old segments are given time to leave the network.
     TimeWait,
 }
 
 impl State {
-    /// Whether both ends know each other's sequence numbers and the handshake is done.
+    /// Returns whether the handshake is complete, so that both ends have each other's sequence
+    /// numbers.
     pub fn is_synchronised(self) -> bool {
         !matches!(self, Self::Closed | Self::Listen | Self::SynSent | Self::SynReceived)
     }
 
-    /// Whether the peer may still send, as far as this end knows.
+    /// Returns whether the peer may still send.
     pub(super) fn receives(self) -> bool {
         matches!(self, Self::Established | Self::FinWait1 | Self::FinWait2)
     }
 }
 
-/// Why a connection ended before its time. Ask [`Connection::error`](super::Connection::error) once it
-/// is closed.
+/// Reason why a connection ended early, as [`Connection::error`](super::Connection::error) returns
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Error {
-    /// The peer reset it.
+    /// The peer reset the connection.
     Reset,
-    /// The peer refused it.
+    /// The peer refused the connection.
     Refused,
-    /// The peer did not answer for too long.
+    /// The peer did not answer in time.
     TimedOut,
-    /// The peer did not answer for too long, and something on the way said that it could not be
-    /// reached.
+    /// The peer did not answer in time, and a node on the path reported it as unreachable.
     Unreachable,
-    /// This end aborted it.
+    /// This end aborted the connection.
     Aborted,
 }
 

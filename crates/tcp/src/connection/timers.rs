@@ -1,25 +1,25 @@
-//! The connection's own timers, beside the sender's and the receiver's.
+//! Timers of the connection itself. The sender and the receiver have others.
 
 use unruffled_units::Instant;
 
-/// What a timer is for.
+/// Purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionTimer {
-    /// SYN or SYN-ACK is to be sent again.
+    /// Retransmits the SYN or SYN-ACK.
     Handshake,
-    /// A closed window is to be probed (RFC 9293, section 3.8.6.1).
+    /// Probes a closed window (RFC 9293, section 3.8.6.1).
     Persist,
-    /// An idle peer is to be asked whether it is there (RFC 9293, section 3.8.4).
+    /// Probes an idle peer (RFC 9293, section 3.8.4).
     KeepAlive,
-    /// What was sent has been without an answer for too long (RFC 9293, section 3.8.3).
+    /// Gives up after data was sent without an answer for too long (RFC 9293, section 3.8.3).
     GiveUp,
-    /// TIME-WAIT ends.
+    /// Ends TIME-WAIT.
     TimeWait,
 }
 
 const COUNT: usize = 5;
 
-/// A due time per timer, and the earliest of them.
+/// Due times of the timers, and the earliest of them.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionTimers {
     due: [Instant; COUNT],
@@ -46,17 +46,17 @@ impl ConnectionTimers {
         self.due[timer as usize] != Instant::MAX
     }
 
-    /// When `timer` is due, if it runs.
+    /// Returns when `timer` is due, if it runs.
     pub(super) fn due(&self, timer: ConnectionTimer) -> Option<Instant> {
         Some(self.due[timer as usize]).filter(|&due| due != Instant::MAX)
     }
 
-    /// When the next timer is due, if any runs.
+    /// Returns when the next timer is due, if any runs.
     pub(super) fn next(&self) -> Option<Instant> {
         Some(self.next).filter(|&next| next != Instant::MAX)
     }
 
-    /// Stops `timer` and says yes, if it is due.
+    /// Returns whether `timer` is due, and stops it if so.
     pub(super) fn expired(&mut self, timer: ConnectionTimer, now: Instant) -> bool {
         let due = self.runs(timer) && self.due[timer as usize] <= now;
         if due {

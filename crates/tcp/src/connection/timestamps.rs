@@ -1,4 +1,4 @@
-//! Timestamps: the clock, what is echoed, and protection against old duplicates (RFC 7323).
+//! Timestamps: the clock, echoes, and protection against old duplicates (RFC 7323).
 
 use unruffled_units::{Duration, Instant};
 
@@ -6,20 +6,20 @@ use crate::Config;
 use crate::observer::Ignored;
 use crate::segment::{Segment, Timestamps};
 
-/// The timestamp clock's tick (RFC 7323, section 5.4: 1 ms to 1 s).
+/// Tick of the timestamp clock (RFC 7323, section 5.4: 1 ms to 1 s).
 const TICK: Duration = Duration::from_millis(1);
-/// After this long without a segment TS.Recent says nothing any more (RFC 7323, section 5.5).
-const OUTDATED: Duration = Duration::from_secs(24 * 24 * 3600);
+/// Time without a segment after which TS.Recent is invalid (RFC 7323, section 5.5).
+const RECENT_LIFETIME: Duration = Duration::from_secs(24 * 24 * 3600);
 
 /// One end's use of timestamps.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
-    /// They are offered or, once the peer has answered, agreed on.
+    /// Whether timestamps are offered or, after the peer's answer, negotiated.
     on: bool,
-    /// This end offers them, or would.
+    /// Whether this end offers timestamps.
     offered: bool,
     offset: u32,
-    /// By how many ticks a segment may be older than TS.Recent; none for any number.
+    /// Number of ticks by which a segment may be older than TS.Recent, or `None` for no limit.
     tolerance: Option<u32>,
     /// TS.Recent (RFC 7323, section 4.3), and when it was set.
     recent: u32,
@@ -47,15 +47,18 @@ impl Clock {
         self.on
     }
 
-    /// When TS.Recent was set.
-    pub(super) fn heard_at(&self) -> Instant {
+    /// Returns when TS.Recent was set.
+    pub(super) fn recent_at(&self) -> Instant {
         self.recent_at
     }
 
-    /// The peer's SYN has the option, or has not.
-    pub(super) fn agree(&mut self, theirs: Option<Timestamps>, now: Instant) {
+    /// Processes the option of the peer's SYN, or its absence.
+    pub(super) fn negotiate(&mut self, theirs: Option<Timestamps>, now: Instant) {
         match theirs {
-            Some(timestamps) => (self.recent, self.recent_at) = (timestamps.value, now),
+            Some(timestamps) => {
+                self.recent = timestamps.value;
+                self.recent_at = now;
+            }
             None => self.on = false,
         }
     }
@@ -64,13 +67,13 @@ impl Clock {
         ((now.as_nanos() / TICK.as_nanos()) as u32).wrapping_add(self.offset)
     }
 
-    /// The option of a segment that leaves now.
+    /// Returns the option of a segment sent now.
     pub(super) fn option(&self, now: Instant) -> Option<Timestamps> {
         self.on.then(|| Timestamps { value: self.ticks(now), echo: self.recent })
     }
 
-    /// Why the segment must be dropped, if it must (section 5.3, R1; section 3.2). Resets pass.
-    pub(super) fn refuses(&self, segment: &Segment, now: Instant) -> Option<Ignored> {
+    /// Returns the reason to drop the segment, if any (section 5.3, R1; section 3.2). Resets pass.
+    pub(super) fn check(&self, segment: &Segment, now: Instant) -> Option<Ignored> {
         if !self.on || segment.flags.rst {
             return None;
         }
@@ -79,15 +82,15 @@ impl Clock {
             Some(timestamps) => {
                 let tolerance = self.tolerance?;
                 let old = older(timestamps.value, self.recent.wrapping_sub(tolerance));
-                let outdated = now.since(self.recent_at) > OUTDATED;
+                let outdated = now.since(self.recent_at) > RECENT_LIFETIME;
                 (old && !outdated).then_some(Ignored::OldTimestamp)
             }
         }
     }
 
-    /// Remembers what to echo (section 4.3, step 2): not from a segment beyond the last
-    /// acknowledgement, and not from one older than the last one remembered.
-    pub(super) fn remember(
+    /// Updates the value to echo (section 4.3, step 2). A segment beyond the last acknowledgement
+    /// does not change it, nor does one with an older timestamp.
+    pub(super) fn update_recent(
         &mut self,
         segment: &Segment,
         offset: u64,
@@ -96,14 +99,16 @@ impl Clock {
     ) {
         if let Some(timestamps) = segment.timestamps
             && offset <= last_acknowledged
-            && (!older(timestamps.value, self.recent) || now.since(self.recent_at) > OUTDATED)
+            && (!older(timestamps.value, self.recent)
+                || now.since(self.recent_at) > RECENT_LIFETIME)
         {
-            (self.recent, self.recent_at) = (timestamps.value, now);
+            self.recent = timestamps.value;
+            self.recent_at = now;
         }
     }
 
-    /// The end of the tick that the segment echoes: nothing sent later can have triggered it. None
-    /// for an echo of what this end has not sent yet.
+    /// Returns the end of the tick that the segment echoes. Nothing sent after it can have
+    /// triggered the segment. `None` for an echo of a value that this end has not sent yet.
     pub(super) fn echoed(&self, segment: &Segment, now: Instant) -> Option<Instant> {
         let timestamps = segment.timestamps.filter(|_| self.on)?;
         let ago = self.ticks(now).wrapping_sub(timestamps.echo);
@@ -112,8 +117,8 @@ impl Clock {
         Some(Instant::from_nanos((then + 1) * TICK.as_nanos() - 1))
     }
 
-    /// What the segment echoes, and how many whole ticks ago that left. None for an echo from the
-    /// future.
+    /// Returns the value that the segment echoes, and how many whole ticks ago it was sent. `None`
+    /// for an echo from the future.
     pub(super) fn echo(&self, segment: &Segment, now: Instant) -> Option<(u32, Duration)> {
         let echo = segment.timestamps.filter(|_| self.on)?.echo;
         let ago = self.ticks(now).wrapping_sub(echo);
@@ -121,14 +126,15 @@ impl Clock {
             .then(|| (echo, Duration::from_nanos(u64::from(ago) * TICK.as_nanos())))
     }
 
-    /// Whether a SYN with this option may begin a new connection in place of this one, which is in
-    /// TIME-WAIT; `beyond` says whether its number is above all that were heard (RFC 6191, section 2).
+    /// Returns whether a SYN with this option may replace this connection, which is in TIME-WAIT,
+    /// with a new one. `beyond`: its sequence number is above all that arrived (RFC 6191, section
+    /// 2).
     pub(super) fn gives_way_to(&self, theirs: Option<Timestamps>, beyond: bool) -> bool {
         match theirs {
             Some(theirs) if self.on => {
                 older(self.recent, theirs.value) || (self.recent == theirs.value && beyond)
             }
-            // The old connection had none: no old duplicate of it can have them.
+            // The old connection had no timestamps, so no old duplicate of it can have them.
             Some(_) if self.offered => true,
             _ => beyond,
         }
@@ -152,52 +158,52 @@ mod tests {
 
     fn clock(recent: u32) -> Clock {
         let mut clock = Clock::new(&config());
-        clock.agree(stamped(recent).timestamps, Instant::ZERO);
+        clock.negotiate(stamped(recent).timestamps, Instant::ZERO);
         clock
     }
 
     #[test]
-    fn an_older_timestamp_is_refused_even_across_the_wrap() {
+    fn an_older_timestamp_is_rejected_even_across_the_wrap() {
         let now = Instant::from_millis(1);
         let c = clock(5);
-        assert_eq!(c.refuses(&stamped(4), now), Some(Ignored::OldTimestamp));
-        assert_eq!(c.refuses(&stamped(u32::MAX), now), Some(Ignored::OldTimestamp));
-        assert_eq!(c.refuses(&stamped(5), now), None);
-        assert_eq!(c.refuses(&stamped(6), now), None);
-        assert_eq!(clock(u32::MAX).refuses(&stamped(0), now), None);
-        assert_eq!(c.refuses(&Segment::default(), now), Some(Ignored::NoTimestamp));
+        assert_eq!(c.check(&stamped(4), now), Some(Ignored::OldTimestamp));
+        assert_eq!(c.check(&stamped(u32::MAX), now), Some(Ignored::OldTimestamp));
+        assert_eq!(c.check(&stamped(5), now), None);
+        assert_eq!(c.check(&stamped(6), now), None);
+        assert_eq!(clock(u32::MAX).check(&stamped(0), now), None);
+        assert_eq!(c.check(&Segment::default(), now), Some(Ignored::NoTimestamp));
     }
 
     #[test]
-    fn a_segment_may_be_older_by_what_is_tolerated() {
+    fn a_segment_may_be_older_by_the_tolerance() {
         let mut c =
             Clock::new(&config().with(|c| c.timestamps.paws = Some(Duration::from_millis(3))));
-        c.agree(stamped(5).timestamps, Instant::ZERO);
-        assert_eq!(c.refuses(&stamped(2), Instant::ZERO), None);
-        assert_eq!(c.refuses(&stamped(1), Instant::ZERO), Some(Ignored::OldTimestamp));
+        c.negotiate(stamped(5).timestamps, Instant::ZERO);
+        assert_eq!(c.check(&stamped(2), Instant::ZERO), None);
+        assert_eq!(c.check(&stamped(1), Instant::ZERO), Some(Ignored::OldTimestamp));
     }
 
     #[test]
-    fn after_24_days_nothing_is_old() {
+    fn no_timestamp_is_old_after_24_days() {
         let c = clock(5);
         let days = |n: u64| Instant::ZERO + Duration::from_secs(n * 24 * 3600);
-        assert_eq!(c.refuses(&stamped(4), days(24)), Some(Ignored::OldTimestamp));
-        assert_eq!(c.refuses(&stamped(4), days(25)), None);
+        assert_eq!(c.check(&stamped(4), days(24)), Some(Ignored::OldTimestamp));
+        assert_eq!(c.check(&stamped(4), days(25)), None);
     }
 
     #[test]
-    fn the_echo_is_of_the_segment_that_was_last_acknowledged() {
+    fn the_echo_comes_from_the_segment_that_was_last_acknowledged() {
         let mut c = clock(5);
-        c.remember(&stamped(7), 1001, 1000, Instant::ZERO);
+        c.update_recent(&stamped(7), 1001, 1000, Instant::ZERO);
         assert_eq!(c.recent, 5, "beyond the last acknowledgement");
-        c.remember(&stamped(7), 1000, 1000, Instant::ZERO);
+        c.update_recent(&stamped(7), 1000, 1000, Instant::ZERO);
         assert_eq!(c.recent, 7);
-        c.remember(&stamped(6), 1000, 1000, Instant::ZERO);
+        c.update_recent(&stamped(6), 1000, 1000, Instant::ZERO);
         assert_eq!(c.recent, 7, "older");
     }
 
     #[test]
-    fn an_echo_from_the_future_is_none() {
+    fn an_echo_from_the_future_is_ignored() {
         let c = Clock::new(&config().with(|c| c.timestamps.offset = 1000));
         let echo = |echo| Segment {
             timestamps: Some(Timestamps { value: 0, echo }),
@@ -210,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_is_as_old_as_the_ticks_since() {
+    fn the_age_of_an_echo_is_the_ticks_since_it_was_sent() {
         let c = Clock::new(&config().with(|c| c.timestamps.offset = 1000));
         let echo = |echo| Segment {
             timestamps: Some(Timestamps { value: 0, echo }),

@@ -1,11 +1,11 @@
-//! Memory that a segment will need, asked for before the segment is handled.
+//! Prefetch of the memory that a segment will need.
 
 use super::Connection;
 
 impl Connection {
-    /// Reads something of each line of memory that an acknowledgement needs if nothing is on its way,
-    /// and gives a number without meaning. Segments for many idle connections wait for memory one
-    /// after another; done for all of them before, this lets them wait together.
+    /// Reads from each cache line that an acknowledgement needs when nothing is in flight, and
+    /// returns a number without meaning. Segments for many idle connections wait for memory one
+    /// after another. Calling this for all of the connections first overlaps those waits.
     pub fn touch(&self) -> u64 {
         let own = u64::from(self.numbers.theirs.0)
             ^ u64::from(self.clock.on())

@@ -1,4 +1,4 @@
-//! What leaves: which segment is next, and its header.
+//! Segments to send: which one is next, and its header.
 
 use unruffled_units::Instant;
 
@@ -8,27 +8,27 @@ use crate::segment::{Flags, SackBlocks, Segment};
 use crate::sender::Transmission;
 
 impl Connection {
-    /// The next segment to send, if any.
+    /// Returns the next segment to send, if any.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
-        if !self.is_usual() {
+        if !self.only_data_or_ack() {
             return self.next_segment(now, observer);
         }
-        let leaving = match self.sender.poll(now) {
-            Some(transmission) => self.leave(transmission, now, observer),
+        let outgoing = match self.sender.poll(now) {
+            Some(transmission) => self.send(transmission, now, observer),
             None if self.sender.stream.blocked_by_window() => {
                 return self.next_segment(now, observer);
             }
             None if !self.receiver.ack_due() => return None,
             None => self.acknowledgement(),
         };
-        Some(self.segment(&leaving, now))
+        Some(self.segment(&outgoing, now))
     }
 
-    /// Whether data or an acknowledgement is all that can leave: the connection is open, nothing rare is
-    /// due, and no timer has to be set or stopped.
+    /// Returns whether only data or an acknowledgement can be sent: the connection is established,
+    /// nothing else is due, and no timer has to be set or stopped.
     #[inline(always)]
-    fn is_usual(&self) -> bool {
+    fn only_data_or_ack(&self) -> bool {
         self.state == State::Established
             && self.reset.is_none()
             && !self.receiver.was_read()
@@ -40,24 +40,24 @@ impl Connection {
     #[inline(never)]
     fn next_segment(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
         if self.reset.is_some() || !self.state.is_synchronised() {
-            return self.before_or_after(now);
+            return self.reset_or_handshake(now);
         }
         self.receiver.moderate(now);
-        let leaving = match self.state {
+        let outgoing = match self.state {
             State::TimeWait => None,
             _ => self.data(now, observer),
         };
-        let leaving = match leaving {
+        let outgoing = match outgoing {
             None if !self.receiver.ack_due() => return None,
             None => self.acknowledgement(),
             Some(data) => data,
         };
-        Some(self.segment(&leaving, now))
+        Some(self.segment(&outgoing, now))
     }
 
-    /// A reset, or what belongs to the handshake.
+    /// Returns a reset, or a segment of the handshake.
     #[inline(never)]
-    fn before_or_after(&mut self, now: Instant) -> Option<Segment> {
+    fn reset_or_handshake(&mut self, now: Instant) -> Option<Segment> {
         if let Some(reset) = self.reset.take() {
             return Some(self.stamped(*reset, now));
         }
@@ -71,33 +71,33 @@ impl Connection {
         }
     }
 
-    /// An acknowledgement without data.
-    fn acknowledgement(&self) -> Leaving {
+    /// Returns an acknowledgement without data.
+    fn acknowledgement(&self) -> Outgoing {
         let (offset, rtx) = (self.sender.stream.nxt(), self.receiver.answers_rtx());
-        Leaving { offset, rtx, ..Leaving::default() }
+        Outgoing { offset, rtx, ..Outgoing::default() }
     }
 
-    /// Data, or a probe that stands for it.
+    /// Returns data, or a probe.
     #[inline]
-    fn data(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Leaving> {
+    fn data(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Outgoing> {
         if !self.sender.idle() && self.config.segments.count_options {
             let blocks = if self.sack { self.receiver.block_count() } else { 0 };
             self.sender.stream.set_mss(self.payload(blocks.min(self.most_blocks())));
         }
         if let Some(transmission) = self.sender.poll(now) {
-            return Some(self.leave(transmission, now, observer));
+            return Some(self.send(transmission, now, observer));
         }
         if self.idle.is_probe_due() {
             return self.probe(now, observer);
         }
         self.watch_window(now);
-        self.rest();
+        self.stop_expecting();
         None
     }
 
-    /// A probe of the window, or of the peer, is due.
+    /// Returns the window probe or keep-alive that is due.
     #[inline(never)]
-    fn probe(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Leaving> {
+    fn probe(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Outgoing> {
         if std::mem::take(&mut self.idle.window_probe_due)
             && let Some(transmission) = self.sender.probe_window(now)
         {
@@ -105,41 +105,41 @@ impl Connection {
             let registered = self.sender.stream.outstanding();
             self.watch_window(now);
             if registered {
-                return Some(self.leave(transmission, now, observer));
+                return Some(self.send(transmission, now, observer));
             }
             let Transmission { offset, len, .. } = transmission;
-            return Some(Leaving { offset, len, ..Leaving::default() });
+            return Some(Outgoing { offset, len, ..Outgoing::default() });
         }
         self.watch_window(now);
-        self.rest();
+        self.stop_expecting();
         std::mem::take(&mut self.idle.keep_alive_due).then(|| {
             observer.on_event(now, &Event::KeepAlive);
-            // The number before the next one is never acceptable, and so is answered.
+            // The number before the next one is never acceptable, so the peer must answer.
             let offset = self.sender.stream.nxt().wrapping_sub(1);
-            Leaving { offset, ..Leaving::default() }
+            Outgoing { offset, ..Outgoing::default() }
         })
     }
 
     #[inline(always)]
-    fn leave(
+    fn send(
         &mut self,
         transmission: Transmission,
         now: Instant,
         observer: &mut impl Observer,
-    ) -> Leaving {
+    ) -> Outgoing {
         let Transmission { offset, len, fin, cause } = transmission;
         observer.on_event(now, &Event::Sent { offset, len, cause });
         self.expect_answer(now);
-        // The last of what has been written so far.
+        // The segment ends with the last octet written so far.
         let psh = len > 0 && offset + u64::from(len) == self.sender.stream.written();
         let rtx = self.sender.stream.times_originals() && cause.is_some();
-        Leaving { offset, len, fin, psh, rtx }
+        Outgoing { offset, len, fin, psh, rtx }
     }
 
-    /// The segment, which acknowledges all that has arrived.
+    /// Builds the segment, which acknowledges everything that has arrived.
     #[inline(always)]
-    fn segment(&mut self, leaving: &Leaving, now: Instant) -> Segment {
-        let &Leaving { offset, len, fin, psh, rtx } = leaving;
+    fn segment(&mut self, outgoing: &Outgoing, now: Instant) -> Segment {
+        let &Outgoing { offset, len, fin, psh, rtx } = outgoing;
         let (mut sack, mut whole) = (SackBlocks::default(), true);
         if self.sack && self.receiver.block_count() > 0 {
             let origin = self.numbers.theirs.add(1);
@@ -163,13 +163,13 @@ impl Connection {
     }
 }
 
-/// What of the stream a segment takes along.
+/// The part of the stream that a segment carries.
 #[derive(Clone, Copy, Debug, Default)]
-struct Leaving {
+struct Outgoing {
     offset: u64,
     len: u32,
     fin: bool,
     psh: bool,
-    /// In simulation: see [`Segment::rtx`].
+    /// Simulation only: see [`Segment::rtx`].
     rtx: bool,
 }

@@ -1,6 +1,6 @@
-//! What routers and hosts say of packets that did not get there (RFC 1122, section 4.2.3.9; RFC
-//! 5927): it is told to the application and ends no connection but one that is still opening, since
-//! anybody can forge it.
+//! ICMP messages about unreachable destinations (RFC 1122, section 4.2.3.9; RFC 5927). They are
+//! reported to the application. Only a connection that is still opening may end because of one,
+//! since messages can be forged.
 
 use unruffled_units::Instant;
 
@@ -9,9 +9,9 @@ use crate::SeqNr;
 use crate::observer::{Event, Ignored, Observer, Unreachable};
 
 impl Connection {
-    /// A packet of ours did not get there. `quoted` is the sequence number in the part of it that the
-    /// message quotes: one about a packet that is not on its way is a stranger's, or late (RFC 5927,
-    /// section 4.1).
+    /// Processes an ICMP message that a packet of this connection was not delivered. `quoted` is
+    /// the sequence number in the quoted part of the packet. A message about a packet that is not
+    /// in flight is forged or late, and is ignored (RFC 5927, section 4.1).
     pub fn handle_unreachable(
         &mut self,
         what: Unreachable,
@@ -21,12 +21,12 @@ impl Connection {
     ) {
         let opening = matches!(self.state, State::SynSent | State::SynReceived);
         let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
-        let on_its_way = if opening {
+        let in_flight = if opening {
             quoted == self.numbers.ours
         } else {
             quoted.unwrap(self.numbers.ours.add(1), una).is_some_and(|at| una <= at && at < nxt)
         };
-        if !on_its_way || matches!(self.state, State::Closed | State::Listen) {
+        if !in_flight || matches!(self.state, State::Closed | State::Listen) {
             ignore(Ignored::StaleUnreachable, now, observer);
             return;
         }
@@ -37,12 +37,13 @@ impl Connection {
         }
     }
 
-    /// What was said last to be out of reach, if the peer has not been heard since.
+    /// Returns the last unreachable report, if no segment of the peer has arrived since.
     pub fn unreachable(&self) -> Option<Unreachable> {
         self.unreachable
     }
 
-    /// The peer has been silent for too long: says why, if somebody knows.
+    /// Ends the connection because the peer has been silent for too long. An unreachable report
+    /// since then is the reason.
     pub(super) fn give_up(&mut self) {
         let known = self.unreachable.map(|_| Error::Unreachable);
         self.fail(known.unwrap_or(Error::TimedOut));

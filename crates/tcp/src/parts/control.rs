@@ -12,10 +12,10 @@ use unruffled_units::{Duration, Instant};
 
 pub(crate) use reno::Reno;
 
-use crate::parts::{Variable, any_of};
+use crate::parts::Variable;
 
-/// The congestion window and the slow-start threshold, in segments. Ask
-/// [`Connection::window`](crate::Connection::window) for a sender's.
+/// The congestion window and the slow-start threshold, in segments.
+/// [`Connection::window`](crate::Connection::window) returns those of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// cwnd.
@@ -25,29 +25,30 @@ pub struct Window {
 }
 
 impl Window {
-    /// Whether the window is in slow start (RFC 5681, section 3.1).
+    /// Returns whether the window is in slow start (RFC 5681, section 3.1).
     pub fn slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
-    /// Segments are smaller: `ratio` of them fit into one of before.
+    /// Converts to smaller segments, of which `ratio` fit into a previous one.
     pub(crate) fn scale(&mut self, ratio: f64) {
         self.cwnd *= ratio;
         self.ssthresh *= ratio;
     }
 
-    /// How many of `counted` segments grow it before slow start is over.
+    /// Returns how many of `counted` segments grow the window before slow start ends.
     pub(crate) fn slow_start_steps(&self, counted: u32) -> f64 {
         (self.ssthresh - self.cwnd).ceil().clamp(0.0, f64::from(counted))
     }
 }
 
-/// What congestion controls see of the sender. Use it in a [`CongestionControl`]'s methods.
+/// State of the sender that congestion controls receive.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
-    /// The time.
+    /// Present time.
     pub now: Instant,
-    /// Segments in flight, at most cwnd: what limited transmit sent beyond it does not count.
+    /// Segments in flight, at most cwnd: segments that limited transmit sent beyond it do not
+    /// count.
     pub flight: f64,
     /// Smoothed round-trip time, once there is a sample.
     pub srtt: Option<Duration>,
@@ -55,8 +56,8 @@ pub struct Flow {
     pub min_rtt: Option<Duration>,
 }
 
-/// The variables of a congestion control as they are before a reduction. The sender keeps them with
-/// the reduction and gives them back in [`CongestionControl::on_undo`].
+/// Variables of a congestion control before a reduction. The sender stores them with the reduction
+/// and passes them to [`CongestionControl::on_undo`].
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot(Variables);
 
@@ -69,12 +70,12 @@ enum Variables {
 }
 
 impl Snapshot {
-    /// The variables of a congestion control from outside the crate.
+    /// Wraps the variables of a congestion control from outside the crate.
     pub fn of<T: Any + Send + Sync>(variables: T) -> Self {
         Self(Variables::Own(Arc::new(variables)))
     }
 
-    /// The variables, if they are of this type.
+    /// Returns the variables if they are of type `T`.
     pub fn get<T: Any>(&self) -> Option<&T> {
         match &self.0 {
             Variables::Own(variables) => variables.downcast_ref(),
@@ -82,8 +83,8 @@ impl Snapshot {
         }
     }
 
-    /// Segments are smaller: `ratio` of them fit into one of before. The variables of a control from
-    /// outside the crate stay as they are.
+    /// Converts to smaller segments, of which `ratio` fit into a previous one. The variables of a
+    /// control from outside the crate stay unchanged.
     pub(crate) fn scale(&mut self, ratio: f64) {
         if let Variables::Cubic(state) = &mut self.0 {
             state.scale(ratio);
@@ -91,61 +92,71 @@ impl Snapshot {
     }
 }
 
-/// How the window grows and shrinks. Loss recovery decides *when*; this decides *how much*.
+/// Decides how the window grows and shrinks. Loss recovery decides *when*; this decides *how much*.
 ///
-/// Implement it to try out an algorithm of your own: [`Variant::with_control`] makes a sender of it.
+/// Implement it to try out an algorithm of your own: [`Variant::with_control`] makes a sender with
+/// it.
 ///
 /// [`Variant::with_control`]: crate::Variant::with_control
 pub trait CongestionControl: core::fmt::Debug + Send {
-    /// What it does, in a few words.
+    /// Describes the algorithm in a few words.
     fn about(&self) -> Cow<'static, str>;
 
-    /// Segments were delivered, cumulatively or selectively, whatever the phase. Without SACK each
-    /// duplicate acknowledgement delivered one.
-    fn on_delivered(&mut self, _segments: u32, _flow: &Flow) {}
+    /// Called when segments were delivered, cumulatively or selectively, in any phase. Without SACK
+    /// each duplicate acknowledgement delivers one.
+    fn on_delivered(&mut self, segments: u32, flow: &Flow) {
+        let _ = (segments, flow);
+    }
 
-    /// The window was full and `acked` segments were acknowledged cumulatively, of which `counted`
-    /// count (RFC 3465, section 2): it may grow.
+    /// Called when `acked` segments were acknowledged cumulatively while the window was full; grows
+    /// the window. `counted` of them count (RFC 3465, section 2).
     fn grow(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow);
 
-    /// New data was acknowledged, but something else than the window was the limit; or it leaves while
-    /// nothing is in flight.
-    fn on_limited(&mut self, _flow: &Flow) {}
+    /// Called when new data was acknowledged although the window was not the limit, or when new
+    /// data is sent while nothing is in flight.
+    fn on_limited(&mut self, flow: &Flow) {
+        let _ = flow;
+    }
 
-    /// A loss was detected, by a timeout if `timeout`: the new ssthresh.
+    /// Called when a loss was detected, by a timeout if `timeout`; returns the new ssthresh.
     fn on_loss(&mut self, window: &Window, timeout: bool, flow: &Flow) -> f64;
 
-    /// Its variables as they are before [`Self::on_loss`], for [`Self::on_undo`].
+    /// Returns the variables before [`Self::on_loss`], for [`Self::on_undo`].
     fn snapshot(&self) -> Snapshot {
         Snapshot::default()
     }
 
-    /// A reduction was spurious, and so is all since: return to the variables of before it. `window` is
-    /// the present one, before anything of it is restored.
-    fn on_undo(&mut self, _window: &Window, _saved: &Snapshot) {}
+    /// Called when a reduction, and all since, proved spurious; restores the variables of before
+    /// it. `window` is the present one, before it is restored.
+    fn on_undo(&mut self, window: &Window, saved: &Snapshot) {
+        let _ = (window, saved);
+    }
 
-    /// Segments are smaller: `ratio` of them fit into one of before, and the window has been
-    /// multiplied by that.
-    fn on_smaller_segments(&mut self, _ratio: f64) {}
+    /// Called when segments become smaller: `ratio` of them fit into a previous one, and the window
+    /// has been multiplied by `ratio`.
+    fn on_smaller_segments(&mut self, ratio: f64) {
+        let _ = ratio;
+    }
 
-    /// Shows the algorithm's variables beside the window, if it has any.
-    fn variables(&self, _show: &mut dyn FnMut(Variable)) {}
-}
-
-any_of! { $
-    /// A congestion control of any kind.
-    #[derive(Debug)]
-    AnyControl {
-        Reno(Reno),
-        Cubic(cubic::Cubic),
-        Westwood(westwood::Westwood),
-        /// One from outside the crate.
-        Own(Box<dyn CongestionControl>),
+    /// Calls `show` for each variable of the algorithm, besides the window.
+    fn variables(&self, show: &mut dyn FnMut(Variable)) {
+        let _ = show;
     }
 }
 
+/// A congestion control of any kind. It is an enum because a virtual call would cost more than most
+/// parts do.
+#[derive(Debug)]
+pub(crate) enum AnyControl {
+    Reno(Reno),
+    Cubic(cubic::Cubic),
+    Westwood(westwood::Westwood),
+    /// A congestion control from outside the crate.
+    Own(Box<dyn CongestionControl>),
+}
+
 impl AnyControl {
-    /// Whether [`CongestionControl::on_delivered`] does anything.
+    /// Returns whether [`CongestionControl::on_delivered`] does anything.
     #[inline]
     pub(crate) fn counts_deliveries(&self) -> bool {
         !matches!(self, Self::Reno(_) | Self::Cubic(_))
@@ -154,42 +165,87 @@ impl AnyControl {
 
 impl CongestionControl for AnyControl {
     fn about(&self) -> Cow<'static, str> {
-        each!(self, part => part.about())
+        match self {
+            Self::Reno(part) => part.about(),
+            Self::Cubic(part) => part.about(),
+            Self::Westwood(part) => part.about(),
+            Self::Own(part) => part.about(),
+        }
     }
 
     #[inline]
     fn on_delivered(&mut self, segments: u32, flow: &Flow) {
-        each!(self, part => part.on_delivered(segments, flow));
+        match self {
+            Self::Reno(part) => part.on_delivered(segments, flow),
+            Self::Cubic(part) => part.on_delivered(segments, flow),
+            Self::Westwood(part) => part.on_delivered(segments, flow),
+            Self::Own(part) => part.on_delivered(segments, flow),
+        }
     }
 
     #[inline]
     fn grow(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow) {
-        each!(self, part => part.grow(window, acked, counted, flow));
+        match self {
+            Self::Reno(part) => part.grow(window, acked, counted, flow),
+            Self::Cubic(part) => part.grow(window, acked, counted, flow),
+            Self::Westwood(part) => part.grow(window, acked, counted, flow),
+            Self::Own(part) => part.grow(window, acked, counted, flow),
+        }
     }
 
     #[inline]
     fn on_limited(&mut self, flow: &Flow) {
-        each!(self, part => part.on_limited(flow));
+        match self {
+            Self::Reno(part) => part.on_limited(flow),
+            Self::Cubic(part) => part.on_limited(flow),
+            Self::Westwood(part) => part.on_limited(flow),
+            Self::Own(part) => part.on_limited(flow),
+        }
     }
 
     fn on_loss(&mut self, window: &Window, timeout: bool, flow: &Flow) -> f64 {
-        each!(self, part => part.on_loss(window, timeout, flow))
+        match self {
+            Self::Reno(part) => part.on_loss(window, timeout, flow),
+            Self::Cubic(part) => part.on_loss(window, timeout, flow),
+            Self::Westwood(part) => part.on_loss(window, timeout, flow),
+            Self::Own(part) => part.on_loss(window, timeout, flow),
+        }
     }
 
     #[inline]
     fn snapshot(&self) -> Snapshot {
-        each!(self, part => part.snapshot())
+        match self {
+            Self::Reno(part) => part.snapshot(),
+            Self::Cubic(part) => part.snapshot(),
+            Self::Westwood(part) => part.snapshot(),
+            Self::Own(part) => part.snapshot(),
+        }
     }
 
     fn on_undo(&mut self, window: &Window, saved: &Snapshot) {
-        each!(self, part => part.on_undo(window, saved));
+        match self {
+            Self::Reno(part) => part.on_undo(window, saved),
+            Self::Cubic(part) => part.on_undo(window, saved),
+            Self::Westwood(part) => part.on_undo(window, saved),
+            Self::Own(part) => part.on_undo(window, saved),
+        }
     }
 
     fn on_smaller_segments(&mut self, ratio: f64) {
-        each!(self, part => part.on_smaller_segments(ratio));
+        match self {
+            Self::Reno(part) => part.on_smaller_segments(ratio),
+            Self::Cubic(part) => part.on_smaller_segments(ratio),
+            Self::Westwood(part) => part.on_smaller_segments(ratio),
+            Self::Own(part) => part.on_smaller_segments(ratio),
+        }
     }
 
     fn variables(&self, show: &mut dyn FnMut(Variable)) {
-        each!(self, part => part.variables(show));
+        match self {
+            Self::Reno(part) => part.variables(show),
+            Self::Cubic(part) => part.variables(show),
+            Self::Westwood(part) => part.variables(show),
+            Self::Own(part) => part.variables(show),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The retransmission timer: RFC 6298's, and what others change of it.
+//! The retransmission timer of RFC 6298, and algorithms that modify it.
 
 pub(crate) mod percentile;
 pub(crate) mod rfc6298;
@@ -10,98 +10,131 @@ use unruffled_units::Duration;
 
 pub(crate) use rfc6298::Rto;
 
-use crate::parts::any_of;
-
-/// What a timer changes of RFC 6298's: hooks with a default that changes nothing.
+/// Modifications of RFC 6298's timer: hooks whose defaults change nothing.
 pub(crate) trait Timer {
-    /// What it does, in a few words.
+    /// Describes the algorithm in a few words.
     fn about(&self) -> Cow<'static, str>;
 
-    /// A round-trip time was measured.
+    /// Called when a round-trip time was measured.
     fn on_sample(&mut self, _rtt: Duration) {}
 
-    /// What the timeout is at least.
+    /// Returns the lower bound of the timeout.
     fn floor(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// Whether round-trip times of segments that were sent twice count, once a DSACK has told the
-    /// copies apart.
+    /// Returns whether round-trip times of retransmitted segments count, once a DSACK has
+    /// identified the copy that arrived first.
     fn samples_retransmissions(&self) -> bool {
         false
     }
 
-    /// The timeout of a timer that starts now, not below `rtt`, if it is drawn anew each time.
+    /// Draws the timeout of a timer that starts now, at least `rtt`; `None` if timeouts are not
+    /// drawn.
     fn draw(&mut self, _rtt: Duration, _cwnd: f64) -> Option<Duration> {
         None
     }
 
-    /// Whether it is drawn even before a round-trip time was measured.
+    /// Returns whether a timeout is drawn even before a round-trip time is measured.
     fn draws_first(&self) -> bool {
         false
     }
 
-    /// The last one drawn, once there is one.
+    /// Returns the last timeout drawn, if any.
     fn drawn(&self) -> Option<Duration> {
         None
     }
 
-    /// New data was acknowledged, with this window.
+    /// Called when new data was acknowledged, with the congestion window.
     fn on_progress(&mut self, _cwnd: f64) {}
 
-    /// The timer expired and the window was reduced.
+    /// Called when the timer has expired and the window was reduced.
     fn on_timeout(&mut self) {}
 }
 
-any_of! { $
-    /// A timer of any kind.
-    #[derive(Clone, Debug)]
-    AnyTimer {
-        Rfc6298(rfc6298::Rfc6298),
-        Percentile(percentile::Percentile),
-        WbRto(wb_rto::WbRto),
-    }
+/// A timer of any kind. It is an enum because a virtual call would cost more than most parts do.
+#[derive(Clone, Debug)]
+pub(crate) enum AnyTimer {
+    Rfc6298(rfc6298::Rfc6298),
+    Percentile(percentile::Percentile),
+    WbRto(wb_rto::WbRto),
 }
 
 impl Timer for AnyTimer {
     fn about(&self) -> Cow<'static, str> {
-        each!(self, part => part.about())
+        match self {
+            Self::Rfc6298(part) => part.about(),
+            Self::Percentile(part) => part.about(),
+            Self::WbRto(part) => part.about(),
+        }
     }
 
     #[inline]
     fn on_sample(&mut self, rtt: Duration) {
-        each!(self, part => part.on_sample(rtt));
+        match self {
+            Self::Rfc6298(part) => part.on_sample(rtt),
+            Self::Percentile(part) => part.on_sample(rtt),
+            Self::WbRto(part) => part.on_sample(rtt),
+        }
     }
 
     #[inline]
     fn floor(&self) -> Duration {
-        each!(self, part => part.floor())
+        match self {
+            Self::Rfc6298(part) => part.floor(),
+            Self::Percentile(part) => part.floor(),
+            Self::WbRto(part) => part.floor(),
+        }
     }
 
     fn samples_retransmissions(&self) -> bool {
-        each!(self, part => part.samples_retransmissions())
+        match self {
+            Self::Rfc6298(part) => part.samples_retransmissions(),
+            Self::Percentile(part) => part.samples_retransmissions(),
+            Self::WbRto(part) => part.samples_retransmissions(),
+        }
     }
 
     #[inline]
     fn draw(&mut self, rtt: Duration, cwnd: f64) -> Option<Duration> {
-        each!(self, part => part.draw(rtt, cwnd))
+        match self {
+            Self::Rfc6298(part) => part.draw(rtt, cwnd),
+            Self::Percentile(part) => part.draw(rtt, cwnd),
+            Self::WbRto(part) => part.draw(rtt, cwnd),
+        }
     }
 
     fn draws_first(&self) -> bool {
-        each!(self, part => part.draws_first())
+        match self {
+            Self::Rfc6298(part) => part.draws_first(),
+            Self::Percentile(part) => part.draws_first(),
+            Self::WbRto(part) => part.draws_first(),
+        }
     }
 
     #[inline]
     fn drawn(&self) -> Option<Duration> {
-        each!(self, part => part.drawn())
+        match self {
+            Self::Rfc6298(part) => part.drawn(),
+            Self::Percentile(part) => part.drawn(),
+            Self::WbRto(part) => part.drawn(),
+        }
     }
 
     #[inline]
     fn on_progress(&mut self, cwnd: f64) {
-        each!(self, part => part.on_progress(cwnd));
+        match self {
+            Self::Rfc6298(part) => part.on_progress(cwnd),
+            Self::Percentile(part) => part.on_progress(cwnd),
+            Self::WbRto(part) => part.on_progress(cwnd),
+        }
     }
 
     fn on_timeout(&mut self) {
-        each!(self, part => part.on_timeout());
+        match self {
+            Self::Rfc6298(part) => part.on_timeout(),
+            Self::Percentile(part) => part.on_timeout(),
+            Self::WbRto(part) => part.on_timeout(),
+        }
     }
 }

@@ -1,64 +1,67 @@
-//! What has arrived of a stream: all below a point, ranges above it, and what came twice (RFC 2018;
-//! RFC 2883).
+//! The part of a stream that has arrived: everything below a point, ranges above it, and duplicates
+//! (RFC 2018; RFC 2883).
 
 use std::collections::VecDeque;
 
-/// How many ranges are remembered as recently changed; an option holds at most four.
-const RECENT: usize = 8;
-/// The bounds of how many ranges are kept, and the smallest segments of a peer that means well (RFC
-/// 9293, section 3.7.1): if it loses every second one of those, as many ranges as fill the buffer.
-const RANGES: (u64, u64) = (64, 1 << 16);
-const SMALL: u32 = 536;
+/// Number of recently changed ranges in order. An option holds at most four.
+const RECENT_RANGES: usize = 8;
+/// Bounds on the maximum number of ranges. The buffer divided by [`pair`] lies between them for
+/// most buffers.
+const MIN_RANGES: u64 = 64;
+const MAX_RANGES: u64 = 1 << 16;
+/// Smallest maximum segment size of a well-behaved peer, in octets (RFC 9293, section 3.7.1).
+const MIN_MSS: u32 = 536;
 
-/// The maximum of ranges to keep: a peer that sends every second octet must not fill memory
-/// with them, nor make each insertion move megabytes.
+/// Returns the maximum number of ranges to store: as many as fill the buffer if every second one of
+/// the smallest segments is lost. A peer that sends every second octet must not fill memory with
+/// ranges, nor make each insertion move megabytes.
 pub(super) fn max_ranges(buffer: u64, mss: u32) -> u32 {
     ranges(buffer, pair(mss))
 }
 
-/// Two of the smallest segments of a peer that means well.
+/// Returns the octets of two of the smallest segments of a well-behaved peer.
 fn pair(mss: u32) -> u32 {
-    2 * SMALL.min(mss.max(1))
+    2 * MIN_MSS.min(mss.max(1))
 }
 
 fn ranges(octets: u64, pair: u32) -> u32 {
-    (octets / u64::from(pair)).clamp(RANGES.0, RANGES.1) as u32
+    (octets / u64::from(pair)).clamp(MIN_RANGES, MAX_RANGES) as u32
 }
 
-/// Whether there is room for another range.
+/// Result of making room for another range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room {
-    /// It takes none, or there is room.
+    /// There is room, or none is needed.
     Enough,
-    /// There is, without the furthest range, which is dropped.
+    /// There is room after this range, the furthest, was dropped.
     Without(Option<(u64, u64)>),
-    /// It is the furthest range itself.
+    /// There is no room, because the new range is the furthest itself.
     None,
 }
 
-/// The octets that have arrived, as stream offsets; the FIN counts as one.
+/// Octets that have arrived, as stream offsets. The FIN counts as one.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Arrived {
-    /// RCV.NXT: everything below has arrived.
+    /// RCV.NXT: everything below it has arrived.
     next: u64,
-    /// What the last segment brought a second time.
+    /// Octets of the last segment that had arrived before.
     duplicate: Option<(u64, u64)>,
-    /// Ranges above `next` that have arrived: disjoint, not touching, in order.
+    /// Ranges above `next` that have arrived: disjoint, not adjacent, in order.
     ranges: VecDeque<(u64, u64)>,
-    /// Most ranges kept, by what may lie unread now.
+    /// Present maximum number of ranges, by the octets that may be unread.
     max_ranges: u32,
-    /// Most that can become: those of the whole buffer.
+    /// Largest value of `max_ranges`, for the whole buffer.
     most_ranges: u32,
-    /// Octets for which one is kept.
+    /// Octets of the buffer per range.
     pair: u32,
     recent_len: u32,
-    /// One octet of each range, most recently changed first.
-    recent: [u64; RECENT],
+    /// One octet of each recently changed range, the most recent first.
+    recent: [u64; RECENT_RANGES],
 }
 
 impl Arrived {
-    /// For a buffer of so many octets, filled by segments of up to `mss`.
+    /// Returns the state for a buffer of `buffer` octets, filled by segments of up to `mss`.
     pub(super) fn new(buffer: u64, mss: u32) -> Self {
         let most_ranges = max_ranges(buffer, mss);
         Self {
@@ -67,73 +70,75 @@ impl Arrived {
             max_ranges: most_ranges,
             most_ranges,
             pair: pair(mss),
-            recent: [0; RECENT],
+            recent: [0; RECENT_RANGES],
             recent_len: 0,
             duplicate: None,
         }
     }
 
-    /// RCV.NXT.
+    /// Returns RCV.NXT.
     pub(super) fn next(&self) -> u64 {
         self.next
     }
 
-    /// The end of the furthest that has arrived.
+    /// Returns the end of the highest octet that has arrived.
     pub(super) fn highest(&self) -> u64 {
         self.ranges.back().map_or(self.next, |last| last.1)
     }
 
-    /// Whether something is missing below the furthest that has arrived.
+    /// Returns whether something is missing below the highest octet that has arrived.
     pub(super) fn has_hole(&self) -> bool {
         !self.ranges.is_empty()
     }
 
-    /// How many ranges are kept at the most.
+    /// Returns the maximum number of ranges.
     #[cfg(test)]
     pub(super) fn max_ranges(&self) -> u32 {
         self.max_ranges
     }
 
-    /// No more than `octets` may come to lie unread from now on: no more ranges are to be had than that
-    /// can hold. Those that are there stay.
+    /// Limits the number of ranges to those that `octets` unread octets can hold. Existing ranges
+    /// stay.
     pub(super) fn bound(&mut self, octets: u64) {
         self.max_ranges = ranges(octets, self.pair).min(self.most_ranges);
     }
 
-    /// What the ranges take, in octets.
+    /// Returns the octets allocated for ranges.
     pub(super) fn table_octets(&self) -> usize {
         self.ranges.capacity() * size_of::<(u64, u64)>()
     }
 
-    /// Frees what they do not use.
+    /// Frees the unused part of the allocation.
     pub(super) fn shrink(&mut self) {
         self.ranges.shrink_to_fit();
     }
 
-    /// What came twice and was not reported yet.
+    /// Returns a duplicate that was not reported yet.
     pub(super) fn duplicate(&self) -> Option<(u64, u64)> {
         self.duplicate
     }
 
-    /// It was reported, or will not be.
-    pub(super) fn forget_duplicate(&mut self) {
+    /// Clears the duplicate, after it was reported or because it will not be.
+    pub(super) fn clear_duplicate(&mut self) {
         self.duplicate = None;
     }
 
-    /// Whether `left..right` is what comes next, nothing has arrived beyond it, and nothing that came
-    /// twice waits to be reported.
+    /// Returns whether `left..right` is next in order, nothing beyond it has arrived, and no
+    /// duplicate is to be reported.
     #[inline]
     pub(super) fn follows(&self, left: u64, right: u64) -> bool {
         left == self.next && right > left && self.ranges.is_empty() && self.duplicate.is_none()
     }
 
-    /// Everything up to `right` has arrived, and nothing beyond; gives what was expected before.
+    /// Records that everything up to `right` has arrived, and nothing beyond. Returns the previous
+    /// RCV.NXT.
     #[inline]
     pub(super) fn advance(&mut self, right: u64) -> u64 {
         std::mem::replace(&mut self.next, right)
     }
 
-    /// Makes room for `left..right`: what was SACKed may be dropped (RFC 2018, section 8).
+    /// Makes room for `left..right`, if necessary by dropping a range that was SACKed (RFC 2018,
+    /// section 8).
     #[inline]
     pub(super) fn make_room(&mut self, left: u64, right: u64) -> Room {
         if self.ranges.len() < self.max_ranges as usize || left <= self.next || left == right {
@@ -142,31 +147,31 @@ impl Arrived {
         let at = self.ranges.partition_point(|r| r.1 < left);
         match self.ranges.get(at) {
             None => return Room::None,
-            // It joins one that is there.
+            // It merges with an existing range.
             Some(next) if next.0 <= right => return Room::Enough,
             Some(_) => {}
         }
         let dropped = self.ranges.pop_back();
         if let Some((left, _)) = dropped {
-            self.keep_recent(|octet| octet < left);
+            self.retain_recent(|octet| octet < left);
         }
         Room::Without(dropped)
     }
 
-    /// Takes in a segment of `left..right`; tells what of it is new.
+    /// Adds the octets `left..right` of a segment, and calls `fresh` for the new ones among them.
     pub(super) fn add(&mut self, left: u64, right: u64, fresh: impl FnMut(u64, u64)) {
         let unreported = self.duplicate.take();
         if left < right {
             self.insert(left, right, fresh);
         }
-        // Pieces of a joined segment arrive before the first can be reported.
+        // Several pieces of a merged segment may arrive before the first is reported.
         self.duplicate = match (unreported, self.duplicate) {
             (Some(first), Some(second)) if first.1 == second.0 => Some((first.0, second.1)),
             (first, second) => second.or(first),
         };
     }
 
-    /// Adds `left..right` to what has arrived; tells what of it is new.
+    /// Adds `left..right` to what has arrived, and calls `fresh` for the new octets.
     fn insert(&mut self, left: u64, right: u64, mut fresh: impl FnMut(u64, u64)) {
         if right <= self.next {
             self.duplicate = Some((left, right));
@@ -181,12 +186,12 @@ impl Arrived {
             fresh(left, right);
             return;
         }
-        // The ranges that overlap or touch.
+        // The ranges that overlap it or are adjacent.
         let from = self.ranges.partition_point(|r| r.1 < left);
         let to = from + self.ranges.range(from..).take_while(|r| r.0 <= right).count();
         if from == to {
             self.ranges.insert(from, (left, right));
-            self.remember(left, right, left);
+            self.promote(left, right, left);
             fresh(left, right);
             return;
         }
@@ -211,37 +216,39 @@ impl Arrived {
         if merged.0 <= self.next {
             self.ranges.drain(from..to);
             self.next = merged.1;
-            self.forget_below();
+            self.drop_recent_below_next();
         } else {
             self.ranges[from] = merged;
             if to - from > 1 {
                 self.ranges.drain(from + 1..to);
             }
-            self.remember(merged.0, merged.1, merged.0);
+            self.promote(merged.0, merged.1, merged.0);
         }
     }
 
-    /// Puts the range that holds `octet` first among the recent ones, in place of those it took in.
+    /// Moves the range that holds `octet` to the front of the recent ones, and removes the ranges
+    /// that it absorbed.
     #[inline]
-    fn remember(&mut self, left: u64, right: u64, octet: u64) {
+    fn promote(&mut self, left: u64, right: u64, octet: u64) {
         let mut kept = 1;
-        let mut next = [0; RECENT];
+        let mut next = [0; RECENT_RANGES];
         next[0] = octet;
         for &old in &self.recent[..self.recent_len as usize] {
-            if (old < left || old >= right) && kept < RECENT {
+            if (old < left || old >= right) && kept < RECENT_RANGES {
                 next[kept] = old;
                 kept += 1;
             }
         }
-        (self.recent, self.recent_len) = (next, kept as u32);
+        self.recent = next;
+        self.recent_len = kept as u32;
     }
 
-    fn forget_below(&mut self) {
+    fn drop_recent_below_next(&mut self) {
         let next = self.next;
-        self.keep_recent(|octet| octet >= next);
+        self.retain_recent(|octet| octet >= next);
     }
 
-    fn keep_recent(&mut self, keep: impl Fn(u64) -> bool) {
+    fn retain_recent(&mut self, keep: impl Fn(u64) -> bool) {
         let mut kept = 0;
         for i in 0..self.recent_len as usize {
             if keep(self.recent[i]) {
@@ -252,9 +259,10 @@ impl Arrived {
         self.recent_len = kept as u32;
     }
 
-    /// The SACK blocks of an acknowledgement, at most `limit`: a DSACK if there is one to report,
-    /// then ranges, the most recently changed first. Where those have joined, the first of the others
-    /// fill up: "as many distinct SACK blocks as possible" (RFC 2018, section 4).
+    /// Calls `push` for the SACK blocks of an acknowledgement, at most `limit`: first a DSACK if
+    /// one is due, then ranges, the most recently changed first. If recent ranges have merged, the
+    /// lowest of the other ranges fill the remaining places: "as many distinct SACK blocks as
+    /// possible" (RFC 2018, section 4).
     pub(super) fn blocks(&self, limit: usize, mut push: impl FnMut(u64, u64)) {
         let mut left = limit;
         if let Some(duplicate) = self.duplicate.filter(|_| left > 0) {
@@ -269,13 +277,13 @@ impl Arrived {
             }
         }
         if recent.len() < left {
-            let told = |r: &&(u64, u64)| recent.iter().any(|octet| (r.0..r.1).contains(octet));
-            let others = self.ranges.iter().filter(|r| !told(r));
+            let is_recent = |r: &&(u64, u64)| recent.iter().any(|octet| (r.0..r.1).contains(octet));
+            let others = self.ranges.iter().filter(|r| !is_recent(r));
             others.take(left - recent.len()).for_each(|&(l, r)| push(l, r));
         }
     }
 
-    /// How many blocks there are to tell of.
+    /// Returns how many blocks there are to report.
     pub(super) fn block_count(&self) -> usize {
         self.ranges.len() + usize::from(self.duplicate.is_some())
     }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A receiver of 1000-octet segments, named by their numbers from 1 as in RR-TCP's figure 1.
+/// A receiver of 1000-octet segments, numbered from 1 as in RR-TCP's figure 1.
 struct Peer(Receiver);
 
 impl Peer {
@@ -12,7 +12,7 @@ impl Peer {
         Self(Receiver::new(1 << 20, 1000, None))
     }
 
-    /// Segment `n` arrives: gives the acknowledgement as `C<next> S<left>-<right> …`.
+    /// Delivers segment `n` and returns the acknowledgement as `C<next> S<left>-<right> …`.
     fn gets(&mut self, n: u64) -> String {
         self.0.on_segment((n - 1) * 1000, 1000, false, false, Instant::ZERO, &mut ());
         assert!(self.0.ack_due());
@@ -27,7 +27,7 @@ impl Peer {
 }
 
 #[test]
-fn the_example_of_figure_1() {
+fn figure_1_of_rr_tcp_is_reproduced() {
     let mut peer = Peer::new();
     assert_eq!(peer.gets(2), "C0 S2");
     assert_eq!(peer.gets(3), "C0 S2-3");
@@ -48,10 +48,10 @@ fn the_most_recently_changed_block_comes_first() {
     assert_eq!(peer.gets(1), "C4 S8 S6");
 }
 
-/// RFC 2018, section 4: as many blocks as there is room for, though those that changed recently have
-/// joined.
+/// RFC 2018, section 4: as many blocks as there is room for, even if those that changed recently
+/// have merged.
 #[test]
-fn what_changed_long_ago_fills_up_what_the_recent_blocks_leave() {
+fn older_ranges_fill_the_places_that_recent_ones_leave() {
     let mut peer = Peer::new();
     for n in [40, 30, 35, 2, 4, 6, 8, 10, 12, 14, 16] {
         peer.gets(n);
@@ -94,7 +94,7 @@ fn duplicates_in_pieces_are_reported_as_one() {
     let gets = |r: &mut Receiver, offset: u64| {
         r.on_segment(offset, 1000, false, false, Instant::ZERO, &mut ());
     };
-    let told = |r: &mut Receiver| {
+    let reported = |r: &mut Receiver| {
         let mut blocks = Vec::new();
         r.blocks(4, |left, right| blocks.push((left, right)));
         r.acknowledged(true);
@@ -106,11 +106,11 @@ fn duplicates_in_pieces_are_reported_as_one() {
     r.acknowledged(true);
     gets(&mut r, 1000);
     gets(&mut r, 2000);
-    assert_eq!(told(&mut r), [(1000, 3000)]);
-    assert_eq!(told(&mut r), [], "once");
+    assert_eq!(reported(&mut r), [(1000, 3000)]);
+    assert_eq!(reported(&mut r), [], "once");
     gets(&mut r, 3000);
     gets(&mut r, 4000);
-    assert_eq!(told(&mut r), [(3000, 4000)], "the second half is new");
+    assert_eq!(reported(&mut r), [(3000, 4000)], "the second half is new");
 }
 
 #[test]
@@ -121,17 +121,17 @@ fn ranges_are_bounded_and_the_furthest_goes_first() {
     let mut r = Receiver::new(1 << 16, 1000, None);
     let most = r.arrived.max_ranges() as u64;
     assert_eq!(most, 64);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let mut gets = |r: &mut Receiver, offset: u64, len: u32| {
         let mut observer = |_: Instant, event: &Event| match *event {
-            Event::Fresh { offset, len } => told.push((offset, u64::from(len), true)),
-            Event::Discarded { offset, len } => told.push((offset, len, false)),
+            Event::Fresh { offset, len } => reported.push((offset, u64::from(len), true)),
+            Event::Discarded { offset, len } => reported.push((offset, len, false)),
             _ => {}
         };
         r.on_segment(offset, len, false, false, Instant::ZERO, &mut observer);
         assert!(r.ack_due());
         r.acknowledged(true);
-        std::mem::take(&mut told)
+        std::mem::take(&mut reported)
     };
     for n in 1..=most {
         assert_eq!(gets(&mut r, 10 * n, 1), [(10 * n, 1, true)]);
@@ -151,7 +151,7 @@ fn ranges_are_bounded_and_the_furthest_goes_first() {
 }
 
 #[test]
-fn a_second_segment_in_order_ends_the_delay_and_a_hole_forbids_it() {
+fn the_second_segment_in_order_ends_the_delay_and_a_hole_prevents_it() {
     let mut r = Receiver::new(1 << 20, 1000, Some(Duration::from_millis(100)));
     let mut gets = |n: u64| {
         r.on_segment(n * 1000, 1000, false, false, Instant::ZERO, &mut ());
@@ -167,7 +167,7 @@ fn a_second_segment_in_order_ends_the_delay_and_a_hole_forbids_it() {
     assert!(gets(2), "fills the hole");
 }
 
-/// What a segment brought, told one number after another; the FIN has the last one.
+/// A naive receiver: a set of octet numbers, in which the FIN is the last one.
 #[derive(Default)]
 struct Numbers {
     held: BTreeSet<u64>,
@@ -179,15 +179,15 @@ impl Numbers {
         (0..).find(|n| !self.held.contains(n)).expect("not everything has arrived")
     }
 
-    /// The run around `n` of those that are held above the first gap.
+    /// Returns the run of held numbers around `n`.
     fn run(&self, n: u64) -> (u64, u64) {
         let held = |n: &u64| self.held.contains(n);
         let left = (0..n).rev().take_while(held).last().unwrap_or(n);
         (left, n + (n..).take_while(held).count() as u64)
     }
 
-    /// A segment from `offset` to `end` within `edge`: gives what is new of its text, and the first
-    /// stretch that came twice.
+    /// Delivers a segment from `offset` to `end` within `edge`. Returns what is new of its text,
+    /// and its first duplicate stretch.
     fn gets(
         &mut self,
         offset: u64,
@@ -213,23 +213,23 @@ impl Numbers {
 }
 
 proptest! {
-    /// RFC 2018, section 4, and RFC 2883, section 4, the FIN being a number among the others.
+    /// RFC 2018, section 4, and RFC 2883, section 4. The FIN is a number like the others.
     #[test]
-    fn what_is_told_is_what_a_list_of_numbers_says(
+    fn the_receiver_agrees_with_a_naive_set_of_numbers(
         segments in prop::collection::vec((0..40_u64, 0..12_u64, prop::bool::weighted(0.2)), 1..40),
     ) {
         let mut numbers = Numbers::default();
         let mut r = Receiver::new(36, 4, None);
         for (offset, len, fin) in segments {
             let (fresh, twice) = numbers.gets(offset, offset + len, fin, 36);
-            let mut told = Vec::new();
+            let mut reported = Vec::new();
             let mut observer = |_: Instant, event: &Event| {
                 if let Event::Fresh { offset, len } = *event {
-                    told.extend(offset..offset + u64::from(len));
+                    reported.extend(offset..offset + u64::from(len));
                 }
             };
             r.on_segment(offset, len as u32, fin, false, Instant::ZERO, &mut observer);
-            prop_assert_eq!(told, fresh);
+            prop_assert_eq!(reported, fresh);
             let next = numbers.next();
             prop_assert_eq!(r.next(), next);
             prop_assert_eq!(r.at_end(), numbers.end.is_some_and(|end| end < next));
@@ -240,7 +240,7 @@ proptest! {
                 prop_assert_eq!(blocks.remove(0), twice);
             }
             for &(left, right) in &blocks {
-                prop_assert!(left > next, "{:?} is no more than {} says", (left, right), next);
+                prop_assert!(left > next, "{:?} lies below {}", (left, right), next);
                 prop_assert_eq!(numbers.run(left), (left, right));
             }
             let runs: BTreeSet<_> =

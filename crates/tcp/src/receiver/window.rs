@@ -1,27 +1,28 @@
-//! The window that a receiver advertises: what is free of its buffer, told in whole units of the
-//! scale, by an edge that does not move back (RFC 9293, section 3.8.6; RFC 7323, section 2).
+//! The advertised receive window: the free part of the buffer, in whole units of the scale, with an
+//! edge that never moves back (RFC 9293, section 3.8.6; RFC 7323, section 2).
 
 use crate::Config;
 
 /// The receive window. Positions are stream offsets.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiveWindow {
-    /// The most that the window may be.
+    /// Largest size of the window.
     buffer: u64,
-    /// What it is, which only grows.
+    /// Present size, which only grows.
     size: u64,
-    /// What the driver has memory for, where that is less.
+    /// Octets that the driver has memory for, if less than `size`.
     bound: u64,
-    /// Everything below has been taken by the application.
+    /// Offset up to which the application has read.
     taken: u64,
-    /// The first octet that was never promised room; what lies below is accepted.
+    /// First octet beyond all windows advertised so far. Octets below it are accepted.
     edge: u64,
-    /// The shift of the window field.
+    /// Shift of the window field.
     scale: u8,
     mss: u32,
 }
 
-/// The smallest shift with which a 16-bit field can tell of `buffer` octets (RFC 7323, section 2.3).
+/// Returns the smallest shift with which a 16-bit field can express `buffer` octets (RFC 7323,
+/// section 2.3).
 pub(crate) fn scale_for(buffer: u64) -> u8 {
     (0..14).find(|&scale| buffer.div_ceil(1 << scale) <= u64::from(u16::MAX)).unwrap_or(14)
 }
@@ -29,13 +30,13 @@ pub(crate) fn scale_for(buffer: u64) -> u8 {
 impl ReceiveWindow {
     pub(crate) fn new(buffer: u64, mss: u32) -> Self {
         let scale = scale_for(buffer);
-        // What the window field can say: whole units of the scale, none lost.
+        // The window field expresses whole units of the scale; the buffer is rounded up to them.
         let buffer = (buffer.div_ceil(1 << scale)).min(u64::from(u16::MAX)) << scale;
         let edge = buffer.min(u64::from(u16::MAX));
         Self { buffer, size: buffer, bound: u64::MAX, taken: 0, edge, scale, mss }
     }
 
-    /// The window of a connection with these settings.
+    /// Returns the window of a connection with this configuration.
     pub(crate) fn of(config: &Config) -> Self {
         let mut window = Self::new(config.receive_buffer, config.mss);
         if let Some(octets) = config.initial_receive_buffer {
@@ -50,102 +51,102 @@ impl ReceiveWindow {
         octets.max(1).checked_next_multiple_of(unit).map_or(self.buffer, |o| o.min(self.buffer))
     }
 
-    /// What it is without what has not been read, and without a bound.
+    /// Returns the size of the window plus the unread octets, without the bound.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
-    /// The window may be `octets` from now on, if that is more than before.
+    /// Enlarges the window to `octets`, if that is more than its size.
     pub(crate) fn grow(&mut self, octets: u64) {
         self.size = self.size.max(self.whole_units(octets));
     }
 
-    /// The window is `octets` from now on, as near as the scale can tell. There stays room for what
-    /// was promised when it was larger.
+    /// Sets the window to `octets`, as far as the scale can express it. There remains room for what
+    /// was advertised when it was larger.
     pub(crate) fn fix(&mut self, octets: u64) {
         let units = octets.max(1).div_ceil(1 << self.scale).min(u64::from(u16::MAX));
         self.size = units << self.scale;
         self.buffer = self.buffer.max(self.size);
     }
 
-    /// The window field of a SYN, which is never scaled.
+    /// Returns the window field of a SYN, which is never scaled.
     pub(crate) fn syn_field(&self) -> u16 {
         self.size.min(u64::from(u16::MAX)) as u16
     }
 
-    /// A SYN will tell of the window as it is now.
-    pub(crate) fn promise_in_syn(&mut self) {
+    /// Records that a SYN advertises the present window.
+    pub(crate) fn advertise_in_syn(&mut self) {
         self.edge = self.edge.max(u64::from(self.syn_field()));
     }
 
-    /// The shift to offer, or that was agreed on.
+    /// Returns the shift to offer, or the negotiated one.
     pub(crate) fn scale(&self) -> u8 {
         self.scale
     }
 
-    /// The peer does not scale windows.
+    /// Disables scaling, which the peer does not offer.
     pub(crate) fn without_scale(&mut self) {
         self.scale = 0;
     }
 
-    /// The next peer may scale them.
+    /// Offers scaling to the next peer.
     pub(crate) fn offer_scale(&mut self) {
         self.scale = scale_for(self.buffer);
     }
 
-    /// Everything below this has been taken by the application.
+    /// Returns the offset up to which the application has read.
     pub(crate) fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// The first octet that is not accepted.
+    /// Returns the first octet that is not accepted.
     pub(crate) fn edge(&self) -> u64 {
         self.edge
     }
 
-    /// The application took `octets`.
+    /// Records that the application read `octets`.
     pub(crate) fn take(&mut self, octets: u64) {
         self.taken += octets;
     }
 
-    /// Octets that may come to lie unread at the most: the edge is never further from what has been
-    /// taken.
+    /// Returns the maximum number of unread octets: the distance of the edge from what was read
+    /// never exceeds it.
     pub(crate) fn room(&self) -> u64 {
         self.buffer + self.slack(self.buffer)
     }
 
-    /// How far rounding may push the edge beyond the end of a window of `size`.
+    /// Returns how far rounding may move the edge beyond the end of a window of `size`.
     fn slack(&self, size: u64) -> u64 {
         (1 << self.scale).max(size / 8)
     }
 
-    /// What is promised at the most beyond what has been taken.
+    /// Returns the bound on future advertisements, counted from what was read.
     pub(crate) fn bound(&self) -> u64 {
         self.bound
     }
 
-    /// From now on no more than `octets` are promised beyond what has been taken; what has been
-    /// promised stays.
+    /// Limits future advertisements to `octets` beyond what was read. Windows already advertised
+    /// stay valid.
     pub(crate) fn set_bound(&mut self, octets: u64) {
         self.bound = octets;
     }
 
-    /// The first octet that the buffer has no room for.
+    /// Returns the first octet that the buffer has no room for.
     fn limit(&self) -> u64 {
         self.taken + self.size.min(self.bound)
     }
 
-    /// The edge moves by at least this much (RFC 9293, section 3.8.6.2.2: the lesser of half the
-    /// buffer and a segment).
+    /// Returns the smallest step by which the edge moves (RFC 9293, section 3.8.6.2.2: the lesser
+    /// of half the buffer and a segment).
     fn step(&self) -> u64 {
         (self.size.min(self.bound) / 2).min(u64::from(self.mss)).max(1)
     }
 
-    /// Whether the window, as the peer knows it, would open by so much that it should be told: at
-    /// least a step, and at least to the double.
+    /// Returns whether a window update is due: the window would open by at least a step, and to at
+    /// least twice its size at the peer.
     pub(crate) fn should_update(&self, next: u64) -> bool {
-        // No more can be told than the field holds: a peer that does not scale knows of all there is
-        // to know while the buffer has more.
+        // The field limits what can be advertised: without scaling, the peer already has all of it
+        // while the buffer has more.
         let most = u64::from(u16::MAX) << self.scale;
         if self.limit() <= self.edge {
             return false;
@@ -173,9 +174,9 @@ impl ReceiveWindow {
         if next + (whole << self.scale) == self.edge {
             return whole as u16;
         }
-        // Rounded up, lest the edge move back. A peer that sends crumbs could push it on and on that
-        // way: an eighth of the window beyond its end the field is rounded down, and what was
-        // promised is accepted all the same.
+        // Rounded up so that the edge does not move back. A peer that sends single octets could
+        // move the edge on and on that way. Beyond an eighth of the window the field is therefore
+        // rounded down, and windows already advertised remain valid.
         let field = known.div_ceil(unit).min(most);
         let edge = next + (field << self.scale);
         if edge <= self.edge.max(self.limit() + self.slack(self.size)) {
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_window_is_what_is_free() {
+    fn the_window_is_the_free_part_of_the_buffer() {
         let mut w = ReceiveWindow::new(10_000, 1000);
         assert_eq!((w.scale(), w.advertise(0)), (0, 10_000));
         assert_eq!(w.advertise(4000), 6000, "nothing taken");
@@ -204,7 +205,11 @@ mod tests {
     fn the_edge_moves_by_a_segment_or_half_the_buffer() {
         let mut w = ReceiveWindow::new(10_000, 1000);
         w.take(999);
-        assert_eq!(w.advertise(5000), 5000, "less than a segment is free: nothing is told");
+        assert_eq!(
+            w.advertise(5000),
+            5000,
+            "less than a segment is free: nothing more is advertised"
+        );
         w.take(1);
         assert_eq!(w.advertise(5000), 6000);
         let mut w = ReceiveWindow::new(1000, 1460);
@@ -225,12 +230,12 @@ mod tests {
     }
 
     #[test]
-    fn without_a_scale_no_more_is_told_than_the_field_holds() {
+    fn without_scaling_the_field_limits_the_window() {
         let mut w = ReceiveWindow::new(1 << 20, 1000);
         w.without_scale();
         assert_eq!(w.advertise(30_000), 65_535);
         w.take(30_000);
-        assert!(!w.should_update(30_000), "the peer knows of all that can be told");
+        assert!(!w.should_update(30_000), "everything that can be advertised is");
         assert_eq!(w.advertise(65_535), 65_535);
         assert!(w.should_update(100_000), "half of that is used up");
     }
@@ -253,10 +258,10 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_shrinks_what_is_told_and_takes_nothing_back() {
+    fn a_bound_limits_new_advertisements_and_revokes_none() {
         let mut w = ReceiveWindow::new(10_000, 1000);
         w.set_bound(2000);
-        assert_eq!(w.advertise(0), 10_000, "promised before");
+        assert_eq!(w.advertise(0), 10_000, "advertised before");
         w.take(4000);
         assert_eq!(w.advertise(4000), 6000, "the edge stays where it was");
         w.take(6000);
@@ -267,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_sends_crumbs_finds_the_window_closed_in_the_end() {
+    fn a_peer_that_sends_single_octets_finds_the_window_closed_in_the_end() {
         let mut w = ReceiveWindow::new(1 << 20, 1000);
         let mut next = 0;
         while next < w.edge() && w.advertise(next) > 0 {

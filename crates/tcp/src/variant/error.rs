@@ -1,4 +1,4 @@
-//! What a person can get wrong about a sender.
+//! Errors in the name or the parameters of a sender.
 
 use core::fmt;
 
@@ -7,53 +7,55 @@ use unruffled_units::hint;
 use super::{PARTS, ROWS, meant};
 use crate::parameter::ParameterError;
 
-/// Why a name is no sender, or why a sender cannot be changed so. Displays as one line that says what
-/// was expected. Match on it where [`Variant::parse`](super::Variant::parse) and its kin fail.
+/// Reason why a name is not a sender, or why a sender cannot be changed as requested. Displays as
+/// one line that gives what was expected. Returned by [`Variant::parse`](super::Variant::parse),
+/// [`Variant::set`](super::Variant::set) and similar methods.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum VariantError {
     /// No row of the table has this name.
     UnknownVariant {
-        /// The name as given, parts and all.
+        /// Name as given, with its parts.
         name: String,
     },
     /// No part has this name.
     UnknownPart {
-        /// The name as given, parts and all.
+        /// Name as given, with its parts.
         name: String,
-        /// The part that is unknown.
+        /// Part that is unknown.
         part: String,
     },
-    /// A part stands twice.
+    /// A part is named twice.
     PartTwice {
-        /// The name as given, parts and all.
+        /// Name as given, with its parts.
         name: String,
-        /// The part.
+        /// Part that is repeated.
         part: &'static str,
     },
-    /// A second congestion control.
+    /// The sender already has another congestion control.
     SecondControl {
-        /// The name as given, parts and all.
+        /// Name as given, with its parts.
         name: String,
-        /// The part.
+        /// Second congestion control.
         part: &'static str,
     },
-    /// The sender is a machine of its own, which takes no parts.
+    /// The sender is not composed of parts and takes none.
     TakesNoParts {
-        /// The name as given, parts and all.
+        /// Name as given, with its parts.
         name: String,
-        /// Its row.
+        /// Name of its row.
         row: &'static str,
     },
     /// No parameter has this name.
     UnknownParameter {
-        /// The sender's name.
+        /// Name of the sender.
         name: String,
-        /// The parameter's name as given.
+        /// Parameter name as given.
         parameter: String,
-        /// Those that it has.
+        /// Parameters that the sender has.
         known: Vec<&'static str>,
     },
-    /// A parameter cannot have this value.
+    /// A parameter does not take this value.
     Value(ParameterError),
 }
 

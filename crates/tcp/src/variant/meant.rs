@@ -1,4 +1,4 @@
-//! Which sender a name that is none may have been meant for.
+//! Suggestions for names that are not senders.
 
 use unruffled_units::{did_you_mean, similar};
 
@@ -25,11 +25,11 @@ const KERNEL: [&str; 17] = [
     "yeah",
 ];
 
-/// The sender that a part alone is taken to be meant with: today's Linux has its loss detection.
+/// Row suggested when a name consists of parts only: its loss detection is that of today's Linux.
 const USUAL: &str = "rack";
 
-/// What ends the line that refuses `name`: the sender that was meant, or where what it names runs; empty
-/// if it is like nothing.
+/// Returns the suggestion that ends the error for `name`: a similar sender, or how to run a control
+/// of the kernel. Empty if nothing is similar.
 pub(super) fn hint(name: &str) -> String {
     let plain = name.trim().to_lowercase().replace(['_', ' '], "-");
     let bare = ["tcp-", "kernel-", "linux-"].iter().find_map(|owner| plain.strip_prefix(owner));
@@ -43,13 +43,13 @@ pub(super) fn hint(name: &str) -> String {
     [plain.as_str(), bare].into_iter().find_map(meant).map_or(String::new(), |m| did_you_mean(&m))
 }
 
-/// The sender that is most like `plain`, a name in lower case.
+/// Returns the sender most similar to `plain`, a name in lower case.
 fn meant(plain: &str) -> Option<String> {
     let mut names = plain.split('+').filter(|part| !part.is_empty());
     let base = names.next()?;
     let parts = || PARTS.iter().map(|part| part.name);
     let rows = || ROWS.iter().map(|row| row.name);
-    // Reno's control is what all have without a part.
+    // Reno is the control of every sender without an added one.
     let rest: Vec<&str> = names.filter(|part| *part != "reno").collect();
     let rest: Option<String> =
         rest.into_iter().map(|p| Some(format!("+{}", similar(p, parts())?))).collect();
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sender_that_was_meant_is_named() {
+    fn a_similar_sender_is_suggested() {
         for (name, wanted) in [
             ("cubic", "rack+cubic"),
             ("CUBIC", "rack+cubic"),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_control_that_only_the_kernel_has_is_called_so() {
+    fn a_control_that_only_the_kernel_has_is_pointed_out() {
         for (name, control) in [
             ("bbr", "bbr"),
             ("BBR3", "bbr3"),
@@ -115,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_like_nothing_has_no_hint() {
+    fn a_name_that_is_similar_to_nothing_has_no_suggestion() {
         for name in ["", "+", "lambda", "x", "frobnicate", "sack+nonsense"] {
             assert_eq!(hint(name), "", "{name}");
         }
     }
 
     #[test]
-    fn a_name_with_one_letter_too_few_or_too_many_is_a_sender_that_parses() {
+    fn every_name_with_one_letter_missing_or_added_gets_a_suggestion_that_parses() {
         for row in ROWS.iter().filter(|row| row.name.len() > 3) {
             for at in 0..row.name.len() {
                 let fewer = [&row.name[..at], &row.name[at + 1..]].concat();

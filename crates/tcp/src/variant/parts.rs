@@ -5,16 +5,16 @@ use crate::parts::control::AnyControl;
 use crate::parts::control::cubic::CUBIC;
 use crate::parts::control::westwood::WESTWOOD;
 
-/// A part that can be added to a sender by its name. Use it to list what may stand behind a `+`.
+/// A part that can be added to a sender by name. [`PARTS`] lists what may follow a `+`.
 #[derive(Clone, Copy)]
 pub struct Part {
-    /// As it stands behind the `+`.
+    /// Name, as written after the `+`.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// One-line description.
     pub about: &'static str,
     /// Paper or RFC.
     pub source: &'static str,
-    /// What it changes.
+    /// Change to the sender.
     pub(super) change: Change,
 }
 
@@ -24,7 +24,7 @@ impl core::fmt::Debug for Part {
     }
 }
 
-/// What a part changes in a sender.
+/// Change that a part makes to a sender.
 #[derive(Clone, Copy)]
 pub(super) enum Change {
     Control(Kind<AnyControl>),
@@ -32,7 +32,7 @@ pub(super) enum Change {
     FRto,
 }
 
-/// The parts that any sender can take, where they make sense.
+/// Parts that can be added to any sender that is composed of parts.
 pub const PARTS: &[Part] = &[
     Part {
         name: "cubic",

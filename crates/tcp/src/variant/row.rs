@@ -1,4 +1,4 @@
-//! What a row of the table of senders says.
+//! Rows of the table of senders.
 
 use crate::parts::Kind;
 use crate::parts::control::AnyControl;
@@ -8,32 +8,32 @@ use crate::parts::respond::dsack::Restoration;
 use crate::parts::timer::AnyTimer;
 use crate::sender::{Acks, Lengths, Reduction, tcp_pr};
 
-/// One published sender. Use it to list the senders, with [`ROWS`](super::ROWS).
+/// A published sender. [`ROWS`](super::ROWS) lists all of them.
 pub struct Row {
-    /// Its name, as commands and scenarios write it.
+    /// Name, as commands and scenarios write it.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// One-line description.
     pub about: &'static str,
     /// Paper or RFC.
     pub source: &'static str,
     pub(super) made_of: MadeOf,
 }
 
-/// Of what a sender is made.
+/// What a sender is made of.
 #[expect(clippy::large_enum_variant, reason = "rows are constants, none is moved")]
 pub(super) enum MadeOf {
-    /// Parts.
+    /// Kinds of parts.
     Kinds(Kinds),
-    /// TCP-PR's machine.
+    /// A version of TCP-PR, which has a machine of its own.
     TcpPr(tcp_pr::Version),
 }
 
-/// The kinds of parts that a composed sender has, and what it does with what they say.
+/// Kinds of parts of a composed sender, and how they work together.
 #[derive(Clone, Copy)]
 pub(super) struct Kinds {
     /// Loss detection.
     pub(super) detector: Kind<Detector>,
-    /// The response to reductions that DSACKs prove spurious.
+    /// Response to reductions that DSACKs prove spurious.
     pub(super) restoration: Kind<Restoration>,
     /// Retransmission timer.
     pub(super) timer: Kind<AnyTimer>,
@@ -41,11 +41,11 @@ pub(super) struct Kinds {
     pub(super) limited_transmit: Kind<AnyLimitedTransmit>,
     /// Congestion control.
     pub(super) control: Kind<AnyControl>,
-    /// What acknowledgements say.
+    /// How acknowledgements are interpreted.
     pub(super) acks: Acks,
-    /// Window reduction in recovery.
+    /// How recovery reduces the window.
     pub(super) reduction: Reduction,
-    /// Tail loss probes.
+    /// Whether tail loss probes are sent.
     pub(super) probes: bool,
     /// How reordering lengths of retransmitted segments are measured.
     pub(super) lengths: Lengths,
@@ -70,12 +70,13 @@ impl Row {
         Self { name, about, source, made_of: MadeOf::TcpPr(version) }
     }
 
-    /// Whether it is composed of parts, and so takes others: all are but TCP-PR's.
+    /// Returns whether the sender is composed of parts and so takes others. All senders are, except
+    /// those of TCP-PR.
     pub fn is_composed(&self) -> bool {
         matches!(self.made_of, MadeOf::Kinds(_))
     }
 
-    /// Whether it is told by SACK blocks what arrived.
+    /// Returns whether the sender uses SACK blocks.
     pub fn takes_sack(&self) -> bool {
         match &self.made_of {
             MadeOf::Kinds(kinds) => kinds.acks == Acks::Sack,
@@ -83,7 +84,8 @@ impl Row {
         }
     }
 
-    /// Whether it needs what only the simulator tells: which of two copies arrived.
+    /// Returns whether the sender needs to know which of two copies arrived, which only the
+    /// simulator reports.
     pub fn is_for_simulation_only(&self) -> bool {
         match &self.made_of {
             MadeOf::Kinds(kinds) => kinds.lengths == Lengths::Original,

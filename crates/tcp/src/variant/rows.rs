@@ -1,4 +1,5 @@
-//! The table of senders, each a row; the parts of a row say only in what they differ from another's.
+//! The table of senders. Each row lists only the kinds of parts in which it differs from another
+//! row.
 
 use super::row::{Kinds, Row};
 use crate::parts::control::reno;
@@ -56,7 +57,7 @@ const RACK: Kinds = Kinds {
     ..SACK
 };
 
-/// All senders, in the order in which people should meet them.
+/// All senders, in the order in which users should meet them.
 pub const ROWS: &[Row] = &[
     Row::composed(
         "reno",
@@ -112,8 +113,8 @@ pub const ROWS: &[Row] = &[
         "Blanton–Allman 2002 (DEL)",
         Kinds { detector: TD_FR, ..BA },
     ),
-    // No use of DSACK, as Paxson's proposal; `ba-del` is the same wait with Blanton and Allman's
-    // restoration.
+    // No use of DSACK, as in Paxson's proposal; `ba-del` is the same wait with Blanton and Allman's
+    // restoration of the window.
     Row::composed(
         "td-fr",
         "three duplicates that persist for half a round trip",
@@ -150,7 +151,7 @@ pub const ROWS: &[Row] = &[
         "AVG-DEV, section III",
         Kinds { detector: AVG_DEV, limited_transmit: EVERY_OTHER, ..DSACK_R },
     ),
-    // Under cumulative acknowledgements the packets behind one loss are dropped too, so that Table 3
+    // With cumulative acknowledgements the packets after one loss are dropped too, so that Table 3
     // would count extreme losses: docs/senders/tcp-pr.md.
     Row::tcp_pr(
         "tcp-pr",
@@ -231,8 +232,8 @@ pub const ROWS: &[Row] = &[
         "RFC 8985, RFC 9937",
         RACK,
     ),
-    // No restoration: RFC 9002 leaves open what a sender makes of a loss that was none. Its probe
-    // timeout is stood in for by the tail loss probe, from which it comes (section 6.2).
+    // No restoration: RFC 9002 leaves open how a sender responds to a spurious loss. The tail loss
+    // probe, from which its probe timeout derives (section 6.2), stands in for the latter.
     Row::composed(
         "quic",
         "three packets behind, or 9/8 of a round trip old, as QUIC",

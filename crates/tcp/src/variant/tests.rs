@@ -23,7 +23,7 @@ fn names_are_unique_and_defaults_within_their_ranges() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_the_reason() {
+fn invalid_names_are_rejected_with_the_reason() {
     let refused = |name: &str| Variant::parse(name).expect_err(name).to_string();
     assert!(refused("sackk").starts_with("sackk: no such variant: expected one of reno, "));
     assert!(refused("sack+nonsense").starts_with("sack+nonsense: no part \"nonsense\""));
@@ -52,7 +52,7 @@ fn parts_go_with_any_composed_sender_in_any_order_and_bring_their_parameters() {
 }
 
 #[test]
-fn a_name_that_two_parts_have_is_the_rows_and_the_others_is_qualified() {
+fn a_name_that_two_parts_share_is_the_rows_and_the_other_is_qualified() {
     let mut variant = parse("avg-dev+cubic");
     variant.set("beta", "0.2").expect("AVG-DEV's");
     variant.set("cubic-beta", "0.8").expect("CUBIC's");
@@ -62,7 +62,7 @@ fn a_name_that_two_parts_have_is_the_rows_and_the_others_is_qualified() {
 
 #[test]
 fn a_parameter_that_two_parts_share_is_one() {
-    // RR-TCP's k bounds limited transmit, and its costs count with it.
+    // RR-TCP's k bounds limited transmit, and the costs are computed from it too.
     let names = |name: &str| -> Vec<&str> {
         let variant = parse(name);
         ROWS.iter().find(|row| row.name == name).expect("a row");
@@ -74,7 +74,7 @@ fn a_parameter_that_two_parts_share_is_one() {
 }
 
 #[test]
-fn a_sender_that_is_all_of_one_piece_takes_no_parts() {
+fn a_sender_that_is_not_composed_takes_no_parts() {
     for name in ["tcp-pr", "tcp-pr-extreme", "tcp-pr-sack"] {
         let whole = format!("{name}+eifel");
         let refused = Variant::parse(&whole).expect_err("takes none").to_string();
@@ -100,7 +100,7 @@ fn a_parameter_can_be_set_in_its_unit() {
 }
 
 #[test]
-fn only_those_that_know_originals_from_copies_are_for_simulation_only() {
+fn only_the_rtx_variants_are_for_simulation_only() {
     let only = ROWS.iter().filter(|row| row.is_for_simulation_only()).map(|row| row.name);
     assert_eq!(only.collect::<Vec<_>>(), ["rr-fa-rtx", "rr-ta-rtx"]);
 }

@@ -3,11 +3,12 @@
 use crate::parameter::Parameter;
 use crate::parts::{Kind, Maker};
 
-/// Collects the parameters of parts, one part after the other, and gives each part its values. One
-/// parameter that two parts share is one; two of the same name are told apart by their part's.
+/// Collects the parameters of the parts of a sender, and gives each part its values. A parameter
+/// that two parts share appears once. If two different parameters have the same name, the second
+/// gets its qualified name.
 pub(super) struct Union<'a> {
     parameters: Vec<Parameter>,
-    /// What is set, in the order of the union; none for the defaults.
+    /// Values set, in the order of the union; `None` for the defaults.
     values: Option<&'a [f64]>,
 }
 
@@ -16,17 +17,17 @@ impl<'a> Union<'a> {
         Self { parameters: Vec::new(), values }
     }
 
-    /// All parameters of the parts so far.
+    /// Returns all parameters collected so far.
     pub(super) fn into_parameters(self) -> Vec<Parameter> {
         self.parameters
     }
 
-    /// The maker of a part of this kind, with its values read.
+    /// Returns the maker of a part of this kind with its values.
     pub(super) fn read<T>(&mut self, kind: &Kind<T>) -> Maker<T> {
         (kind.read)(&self.take(kind.parameters, kind.qualified))
     }
 
-    /// The values of a part's parameters; `qualified` are names that no other part has.
+    /// Returns the values of a part's parameters; `qualified` are names that no other part has.
     pub(super) fn take(
         &mut self,
         parameters: &[Parameter],

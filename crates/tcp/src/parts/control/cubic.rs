@@ -7,7 +7,7 @@ use unruffled_units::Instant;
 
 use super::{AnyControl, CongestionControl, Flow, Snapshot, Variables, Window};
 use crate::parameter::{Parameter, Unit, settings};
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 settings! {
     /// Tunable parameters.
@@ -32,11 +32,9 @@ settings! {
 }
 
 /// CUBIC.
-pub(crate) const CUBIC: Kind<AnyControl> =
-    kind!("cubic", Settings, |settings, _| AnyControl::Cubic(Cubic::new(
-        settings.c,
-        settings.beta
-    )));
+pub(crate) const CUBIC: Kind<AnyControl> = Kind::new::<Settings>("cubic", |values| {
+    maker(values, |settings: Settings, _| AnyControl::Cubic(Cubic::new(settings.c, settings.beta)))
+});
 
 /// The variables of section 4.1.2 that section 4.9.2 saves. Windows in segments, times in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -3,17 +3,18 @@
 use std::borrow::Cow;
 
 use super::{AnyControl, CongestionControl, Flow, Window};
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
-/// The standard's control.
-pub(crate) const RENO: Kind<AnyControl> = kind!("reno", |_| AnyControl::Reno(Reno));
+/// Congestion control of RFC 5681.
+pub(crate) const RENO: Kind<AnyControl> =
+    Kind::new::<()>("reno", |values| maker(values, |(), _| AnyControl::Reno(Reno)));
 
-/// The standard's additive increase and multiplicative decrease.
+/// Additive increase and multiplicative decrease.
 #[derive(Debug)]
 pub(crate) struct Reno;
 
 impl Reno {
-    /// RFC 5681, equations 2 and 3, for each segment that counts.
+    /// Applies RFC 5681, equations 2 and 3, once for each counted segment.
     #[inline]
     pub(crate) fn grow_by(window: &mut Window, counted: u32) {
         let steps = f64::from(counted);
@@ -46,7 +47,7 @@ mod tests {
     const FLOW: Flow = Flow { now: Instant::ZERO, flight: 10.0, srtt: None, min_rtt: None };
 
     #[test]
-    fn an_acknowledgement_grows_the_window_by_what_counts_of_it() {
+    fn an_acknowledgement_grows_the_window_by_the_segments_that_count() {
         let mut window = Window { cwnd: 10.0, ssthresh: 20.0 };
         Reno.grow(&mut window, 30, 1, &FLOW);
         assert_eq!(window.cwnd, 11.0, "a filled hole that released thirty segments is one step");

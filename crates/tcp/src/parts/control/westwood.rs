@@ -8,7 +8,7 @@ use unruffled_units::{Duration, Instant};
 
 use super::{AnyControl, CongestionControl, Flow, Reno, Window};
 use crate::parameter::{Parameter, Unit, settings};
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 settings! {
     /// Tunable parameters.
@@ -25,8 +25,10 @@ settings! {
 }
 
 /// TCP Westwood.
-pub(crate) const WESTWOOD: Kind<AnyControl> = kind!("westwood", Settings, |settings, _| {
-    AnyControl::Westwood(Westwood { bandwidth: Filter::new(settings.tau) })
+pub(crate) const WESTWOOD: Kind<AnyControl> = Kind::new::<Settings>("westwood", |values| {
+    maker(values, |settings: Settings, _| {
+        AnyControl::Westwood(Westwood { bandwidth: Filter::new(settings.tau) })
+    })
 });
 
 /// Acknowledgements that come closer together than this make one sample: the rate between two that

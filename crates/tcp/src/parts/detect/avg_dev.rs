@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use super::fixed::DUPTHRESH;
 use super::{Detector, LossDetector, Reordering, Rule, SpuriousFastRetransmit, View, boxed};
 use crate::parameter::{Parameter, Unit, choice, settings};
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 const fn constant(name: &'static str, default: f64, about: &'static str) -> Parameter {
     let range = (0.0, 1.0);
@@ -49,8 +49,9 @@ settings! {
 }
 
 /// AVG-DEV's detector.
-pub(crate) const AVG_DEV: Kind<Detector> =
-    kind!("avg-dev", Settings, |settings, _| boxed(AvgDev::new(settings)));
+pub(crate) const AVG_DEV: Kind<Detector> = Kind::new::<Settings>("avg-dev", |values| {
+    maker(values, |settings: Settings, _| boxed(AvgDev::new(settings)))
+});
 
 choice! {
     /// Which reordering lengths count.

@@ -11,7 +11,7 @@ use super::{
     AckFacts, Detector, LossDetector, Reordering, Rule, SpuriousFastRetransmit, View, boxed,
 };
 use crate::parameter::{Parameter, Unit, choice, settings};
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 const WINDOW_SHARE: Parameter = Parameter {
     name: "window_share",
@@ -76,22 +76,30 @@ choice! {
 }
 
 /// Adds a constant.
-pub(crate) const INC: Kind<Detector> = kind!("ba-inc", IncSettings, |settings, _| {
-    let adjust = Adjust::Increment(settings.increment);
-    boxed(BlantonAllman::new(adjust, settings.window_share, false))
+pub(crate) const INC: Kind<Detector> = Kind::new::<IncSettings>("ba-inc", |values| {
+    maker(values, |settings: IncSettings, _| {
+        let adjust = Adjust::Increment(settings.increment);
+        boxed(BlantonAllman::new(adjust, settings.window_share, false))
+    })
 });
 /// Adds the reordering length.
-pub(crate) const INC_N: Kind<Detector> = kind!("ba-inc-n", Settings, |settings, _| {
-    boxed(BlantonAllman::new(Adjust::IncrementByLength, settings.window_share, false))
+pub(crate) const INC_N: Kind<Detector> = Kind::new::<Settings>("ba-inc-n", |values| {
+    maker(values, |settings: Settings, _| {
+        boxed(BlantonAllman::new(Adjust::IncrementByLength, settings.window_share, false))
+    })
 });
 /// Goes half way to the reordering length.
-pub(crate) const AVG: Kind<Detector> = kind!("ba-avg", Settings, |settings, _| {
-    boxed(BlantonAllman::new(Adjust::Average, settings.window_share, false))
+pub(crate) const AVG: Kind<Detector> = Kind::new::<Settings>("ba-avg", |values| {
+    maker(values, |settings: Settings, _| {
+        boxed(BlantonAllman::new(Adjust::Average, settings.window_share, false))
+    })
 });
 /// Averages reordering lengths.
-pub(crate) const EWMA: Kind<Detector> = kind!("ba-ewma", EwmaSettings, |settings, _| {
-    let all = settings.samples == Samples::All;
-    boxed(BlantonAllman::new(Adjust::Ewma(settings.gain), settings.window_share, all))
+pub(crate) const EWMA: Kind<Detector> = Kind::new::<EwmaSettings>("ba-ewma", |values| {
+    maker(values, |settings: EwmaSettings, _| {
+        let all = settings.samples == Samples::All;
+        boxed(BlantonAllman::new(Adjust::Ewma(settings.gain), settings.window_share, all))
+    })
 });
 
 /// What a spurious fast retransmit whose segment was late by N segments does to the threshold d.

@@ -14,7 +14,7 @@ use super::duplicates::Duplicates;
 use super::fixed::DUPTHRESH;
 use super::{AckFacts, Detector, LossDetector, Rule, View, boxed};
 use crate::parameter::{Parameter, Unit, settings};
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 settings! {
     /// Tunable parameters.
@@ -31,11 +31,13 @@ settings! {
 }
 
 /// The delay counted in duplicate acknowledgements.
-pub(crate) const DCR_ACK: Kind<Detector> =
-    kind!("dcr-ack", Settings, |settings, _| boxed(DelayedResponse::new(settings.delay, false)));
+pub(crate) const DCR_ACK: Kind<Detector> = Kind::new::<Settings>("dcr-ack", |values| {
+    maker(values, |settings: Settings, _| boxed(DelayedResponse::new(settings.delay, false)))
+});
 /// The delay taken by a timer.
-pub(crate) const DCR_TIMER: Kind<Detector> =
-    kind!("dcr-timer", Settings, |settings, _| boxed(DelayedResponse::new(settings.delay, true)));
+pub(crate) const DCR_TIMER: Kind<Detector> = Kind::new::<Settings>("dcr-timer", |values| {
+    maker(values, |settings: Settings, _| boxed(DelayedResponse::new(settings.delay, true)))
+});
 
 /// When the hole of the present run of duplicates is lost.
 #[derive(Clone, Copy, Debug, PartialEq)]

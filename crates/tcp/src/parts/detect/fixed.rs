@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{Detector, LossDetector, Rule, View};
 use crate::parameter::{Parameter, Unit, settings};
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 /// DupThresh of the standards.
 pub(crate) const DUPTHRESH: u32 = 3;
@@ -24,8 +24,8 @@ settings! {
 }
 
 /// The standard's detector.
-pub(crate) const FIXED: Kind<Detector> = kind!("fixed", Settings, |settings, _| {
-    Detector::Fixed(Fixed { dupthresh: settings.dupthresh })
+pub(crate) const FIXED: Kind<Detector> = Kind::new::<Settings>("fixed", |values| {
+    maker(values, |settings: Settings, _| Detector::Fixed(Fixed { dupthresh: settings.dupthresh }))
 });
 
 /// A hole is lost when `dupthresh` segments above it have arrived.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::fixed::DUPTHRESH;
 use super::{Detector, LossDetector, Reordering, Rule, View, boxed};
 use crate::parameter::{Parameter, Unit, settings};
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 settings! {
     /// Tunable parameters.
@@ -24,8 +24,10 @@ settings! {
 
 /// Linux's detector before RACK.
 pub(crate) const LINUX_REORDERING: Kind<Detector> =
-    kind!("linux-reordering", Settings, |settings, _| {
-        boxed(LinuxReordering { max_dupthresh: settings.max_dupthresh, dupthresh: DUPTHRESH })
+    Kind::new::<Settings>("linux-reordering", |values| {
+        maker(values, |settings: Settings, _| {
+            boxed(LinuxReordering { max_dupthresh: settings.max_dupthresh, dupthresh: DUPTHRESH })
+        })
     });
 
 /// Adapts to the maximum; only a timeout that a lower threshold would have spared makes it forget.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::fixed::DUPTHRESH;
 use super::{AckFacts, Detector, LossDetector, Rule, View, boxed};
 use crate::parameter::{Parameter, Unit, settings};
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 settings! {
     /// Tunable parameters of the careful version.
@@ -18,13 +18,13 @@ settings! {
 }
 
 /// The threshold of Careful Limited Transmit.
-pub(crate) const CAREFUL: Kind<Detector> = kind!("ncr-careful", CarefulSettings, |settings, _| {
-    boxed(NcrThreshold::new(settings.lt_f))
+pub(crate) const CAREFUL: Kind<Detector> = Kind::new::<CarefulSettings>("ncr-careful", |values| {
+    maker(values, |settings: CarefulSettings, _| boxed(NcrThreshold::new(settings.lt_f)))
 });
 /// The threshold of Aggressive Limited Transmit.
 pub(crate) const AGGRESSIVE: Kind<Detector> =
-    kind!("ncr-aggressive", AggressiveSettings, |settings, _| {
-        boxed(NcrThreshold::new(settings.lt_f))
+    Kind::new::<AggressiveSettings>("ncr-aggressive", |values| {
+        maker(values, |settings: AggressiveSettings, _| boxed(NcrThreshold::new(settings.lt_f)))
     });
 
 const fn lt_f(default: f64) -> Parameter {

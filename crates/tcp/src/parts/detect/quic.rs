@@ -7,7 +7,7 @@ use unruffled_units::Duration;
 
 use super::{Detector, LossDetector, Overdue, Rule, View, boxed};
 use crate::parameter::{Parameter, Unit, settings};
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 settings! {
     /// Tunable parameters.
@@ -40,8 +40,9 @@ settings! {
 }
 
 /// QUIC's detector.
-pub(crate) const QUIC: Kind<Detector> =
-    kind!("quic", Settings, |settings, _| boxed(Quic { settings }));
+pub(crate) const QUIC: Kind<Detector> = Kind::new::<Settings>("quic", |values| {
+    maker(values, |settings: Settings, _| boxed(Quic { settings }))
+});
 
 /// RFC 9002's two thresholds, which adapt to nothing.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use unruffled_units::{Duration, Instant};
 use super::fixed::DUPTHRESH;
 use super::{AckFacts, Detector, LossDetector, Overdue, Rule, View, boxed};
 use crate::parameter::{Parameter, Unit, settings};
-use crate::parts::{Kind, Variable, kind};
+use crate::parts::{Kind, Variable, maker};
 
 settings! {
     /// Tunable parameters.
@@ -32,8 +32,9 @@ settings! {
 }
 
 /// RFC 8985's detector.
-pub(crate) const RACK: Kind<Detector> =
-    kind!("rack", Settings, |settings, _| boxed(Rack::new(settings)));
+pub(crate) const RACK: Kind<Detector> = Kind::new::<Settings>("rack", |values| {
+    maker(values, |settings: Settings, _| boxed(Rack::new(settings)))
+});
 
 /// The variables of RFC 8985, section 5.3, that decide on the reordering window.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -12,7 +12,7 @@ use super::{
     rr_costs,
 };
 use crate::parameter::{Parameter, Unit, settings};
-use crate::parts::{Kind, Variable, kind};
+use crate::parts::{Kind, Variable, maker};
 
 /// k, by which limited transmit is bounded: the costs count with it as well.
 pub(crate) const LIMITED_TRANSMIT: Parameter = Parameter {
@@ -80,11 +80,13 @@ settings! {
 }
 
 /// DSACK-FA.
-pub(crate) const RR_FA: Kind<Detector> =
-    kind!("rr-fa", Settings, |settings, _| boxed(Rr::new(settings, false)));
+pub(crate) const RR_FA: Kind<Detector> = Kind::new::<Settings>("rr-fa", |values| {
+    maker(values, |settings: Settings, _| boxed(Rr::new(settings, false)))
+});
 /// DSACK-TA.
-pub(crate) const RR_TA: Kind<Detector> =
-    kind!("rr-ta", Settings, |settings, _| boxed(Rr::new(settings, true)));
+pub(crate) const RR_TA: Kind<Detector> = Kind::new::<Settings>("rr-ta", |values| {
+    maker(values, |settings: Settings, _| boxed(Rr::new(settings, true)))
+});
 
 /// The FA ratio's upper end: with all of the histogram no share would be left to learn from.
 const MAX_FA_RATIO: f64 = 0.99;

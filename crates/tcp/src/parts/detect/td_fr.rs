@@ -10,7 +10,7 @@ use super::duplicates::Duplicates;
 use super::fixed::DUPTHRESH;
 use super::{AckFacts, Detector, LossDetector, Rule, View, boxed};
 use crate::parameter::{Parameter, Unit, settings};
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 settings! {
     /// Tunable parameters.
@@ -27,8 +27,9 @@ settings! {
 }
 
 /// The detector of `td-fr` and `ba-del`.
-pub(crate) const TD_FR: Kind<Detector> =
-    kind!("td-fr", Settings, |settings, _| boxed(TdFr::new(settings.wait)));
+pub(crate) const TD_FR: Kind<Detector> = Kind::new::<Settings>("td-fr", |values| {
+    maker(values, |settings: Settings, _| boxed(TdFr::new(settings.wait)))
+});
 
 /// The first hole is lost max(RTT/2, DT) after its first duplicate acknowledgement, where DT is the
 /// time from that one to the third.

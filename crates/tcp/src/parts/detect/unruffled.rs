@@ -15,7 +15,7 @@ use super::rack::{self, Rack};
 use super::{AckFacts, Detector, LossDetector, Overdue, Rule, View, boxed};
 use super::{DsackOutcome, LatenessModel};
 use crate::parameter::{Parameter, Settings as _, Unit, settings};
-use crate::parts::{Kind, Variable, kind};
+use crate::parts::{Kind, Variable, maker};
 
 settings! {
     /// Tunable parameters.
@@ -58,8 +58,9 @@ settings! {
 }
 
 /// Resend on suspicion, slow down on proof.
-pub(crate) const UNRUFFLED: Kind<Detector> =
-    kind!("unruffled", Settings, |settings, _| boxed(Unruffled::new(settings)));
+pub(crate) const UNRUFFLED: Kind<Detector> = Kind::new::<Settings>("unruffled", |values| {
+    maker(values, |settings: Settings, _| boxed(Unruffled::new(settings)))
+});
 
 /// Upper bound on both waits, unless the retransmission timeout is longer (RFC 6298, rule 2.4: the
 /// minimum of the timeout).

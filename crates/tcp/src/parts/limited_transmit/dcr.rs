@@ -6,11 +6,12 @@ use std::borrow::Cow;
 
 use super::{AnyLimitedTransmit, LimitedTransmit, Wait};
 use crate::parts::control::Window;
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 /// TCP-DCR's limited transmit.
-pub(crate) const DCR: Kind<AnyLimitedTransmit> =
-    kind!("dcr", |_| AnyLimitedTransmit::Dcr(DelayedGrowth::default()));
+pub(crate) const DCR: Kind<AnyLimitedTransmit> = Kind::new::<()>("dcr", |values| {
+    maker(values, |(), _| AnyLimitedTransmit::Dcr(DelayedGrowth::default()))
+});
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DelayedGrowth {

@@ -4,11 +4,12 @@
 use std::borrow::Cow;
 
 use super::{AnyLimitedTransmit, LimitedTransmit};
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 /// Blanton and Allman's limited transmit.
-pub(crate) const EVERY_OTHER: Kind<AnyLimitedTransmit> =
-    kind!("every-other", |_| AnyLimitedTransmit::EveryOther(EveryOther));
+pub(crate) const EVERY_OTHER: Kind<AnyLimitedTransmit> = Kind::new::<()>("every-other", |values| {
+    maker(values, |(), _| AnyLimitedTransmit::EveryOther(EveryOther))
+});
 
 #[derive(Clone, Debug)]
 pub(crate) struct EveryOther;

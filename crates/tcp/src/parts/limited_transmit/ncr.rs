@@ -7,14 +7,17 @@ use std::borrow::Cow;
 
 use super::{AnyLimitedTransmit, LimitedTransmit, Progress};
 use crate::parts::control::Window;
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 /// One segment for each two that left the network.
-pub(crate) const CAREFUL: Kind<AnyLimitedTransmit> =
-    kind!("ncr-careful", |_| AnyLimitedTransmit::Ncr(ExtendedLimitedTransmit::new(true)));
+pub(crate) const CAREFUL: Kind<AnyLimitedTransmit> = Kind::new::<()>("ncr-careful", |values| {
+    maker(values, |(), _| AnyLimitedTransmit::Ncr(ExtendedLimitedTransmit::new(true)))
+});
 /// One segment for each that left the network.
 pub(crate) const AGGRESSIVE: Kind<AnyLimitedTransmit> =
-    kind!("ncr-aggressive", |_| AnyLimitedTransmit::Ncr(ExtendedLimitedTransmit::new(false)));
+    Kind::new::<()>("ncr-aggressive", |values| {
+        maker(values, |(), _| AnyLimitedTransmit::Ncr(ExtendedLimitedTransmit::new(false)))
+    });
 
 /// One period of Extended Limited Transmit, in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use super::{AnyLimitedTransmit, LimitedTransmit};
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 /// The standard's limited transmit.
-pub(crate) const RFC_3042: Kind<AnyLimitedTransmit> =
-    kind!("rfc-3042", |_| AnyLimitedTransmit::Rfc3042(Rfc3042));
+pub(crate) const RFC_3042: Kind<AnyLimitedTransmit> = Kind::new::<()>("rfc-3042", |values| {
+    maker(values, |(), _| AnyLimitedTransmit::Rfc3042(Rfc3042))
+});
 
 #[derive(Clone, Debug)]
 pub(crate) struct Rfc3042;

@@ -11,7 +11,7 @@ use crate::parameter::settings;
 use crate::parts::control::Window;
 use crate::parts::detect::Idle;
 use crate::parts::detect::rr::LIMITED_TRANSMIT;
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 settings! {
     /// Tunable parameters.
@@ -19,12 +19,15 @@ settings! {
 }
 
 /// RR-TCP's limited transmit.
-pub(crate) const WINDOWS: Kind<AnyLimitedTransmit> = kind!("windows", Settings, |settings, _| {
-    AnyLimitedTransmit::Windows(Windows::new(settings.limited_transmit))
+pub(crate) const WINDOWS: Kind<AnyLimitedTransmit> = Kind::new::<Settings>("windows", |values| {
+    maker(values, |settings: Settings, _| {
+        AnyLimitedTransmit::Windows(Windows::new(settings.limited_transmit))
+    })
 });
 /// One segment for each duplicate.
-pub(crate) const UNLIMITED: Kind<AnyLimitedTransmit> =
-    kind!("unlimited", |_| AnyLimitedTransmit::Windows(Windows::new(f64::INFINITY)));
+pub(crate) const UNLIMITED: Kind<AnyLimitedTransmit> = Kind::new::<()>("unlimited", |values| {
+    maker(values, |(), _| AnyLimitedTransmit::Windows(Windows::new(f64::INFINITY)))
+});
 
 #[derive(Clone, Debug)]
 pub(crate) struct Windows {

@@ -3,7 +3,7 @@
 
 use crate::parameter::{Parameter, choice, settings};
 use crate::parts::control::Window;
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 choice! {
     /// How the window comes back.
@@ -30,13 +30,16 @@ settings! {
 }
 
 /// No response.
-pub(crate) const NONE: Kind<Restoration> = kind!("none", |_| Restoration(None));
+pub(crate) const NONE: Kind<Restoration> =
+    Kind::new::<()>("none", |values| maker(values, |(), _| Restoration(None)));
 /// The window comes back, by slow start unless the parameter says otherwise.
-pub(crate) const DSACK: Kind<Restoration> =
-    kind!("dsack", Settings, |settings, _| Restoration(Some(settings.restore)));
+pub(crate) const DSACK: Kind<Restoration> = Kind::new::<Settings>("dsack", |values| {
+    maker(values, |settings: Settings, _| Restoration(Some(settings.restore)))
+});
 /// The window and its threshold come back at once, as in Linux.
-pub(crate) const AT_ONCE: Kind<Restoration> =
-    kind!("dsack-at-once", |_| Restoration(Some(Return::AtOnce)));
+pub(crate) const AT_ONCE: Kind<Restoration> = Kind::new::<()>("dsack-at-once", |values| {
+    maker(values, |(), _| Restoration(Some(Return::AtOnce)))
+});
 
 /// What a sender does when DSACKs have proved a reduction spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use unruffled_units::Duration;
 use super::{AnyTimer, Timer};
 use crate::fenwick::Histogram;
 use crate::parameter::{Parameter, Unit, settings};
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 settings! {
     /// Tunable parameters.
@@ -25,8 +25,10 @@ settings! {
 }
 
 /// RR-TCP's timer.
-pub(crate) const PERCENTILE: Kind<AnyTimer> = kind!("percentile", Settings, |settings, _| {
-    AnyTimer::Percentile(Percentile::new(settings.rtt_percentile))
+pub(crate) const PERCENTILE: Kind<AnyTimer> = Kind::new::<Settings>("percentile", |values| {
+    maker(values, |settings: Settings, _| {
+        AnyTimer::Percentile(Percentile::new(settings.rtt_percentile))
+    })
 });
 
 /// Every round-trip time seen, in bins of about 3 %: 32 to an octave, from 1 µs to an hour. After

@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use unruffled_units::Duration;
 
 use super::{AnyTimer, Timer};
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 use crate::{Config, RtoConfig};
 
 /// The standard's timer.
-pub(crate) const RFC_6298: Kind<AnyTimer> = kind!("rfc-6298", |_| AnyTimer::Rfc6298(Rfc6298));
+pub(crate) const RFC_6298: Kind<AnyTimer> =
+    Kind::new::<()>("rfc-6298", |values| maker(values, |(), _| AnyTimer::Rfc6298(Rfc6298)));
 
 /// Adds nothing to [`Rto`].
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ use unruffled_units::Duration;
 use super::{AnyTimer, Timer};
 use crate::Config;
 use crate::parameter::{Parameter, Unit, choice, settings};
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 /// The weights a_1 to a_4, in seconds (section 5, footnotes 3 to 5).
 type Scale = [f64; 4];
@@ -117,14 +117,17 @@ settings! {
 }
 
 /// With the shortest timeouts.
-pub(crate) const SMALL: Kind<AnyTimer> =
-    kind!("wb-small", Settings, |settings, config| build(settings, SMALL_SCALE, config));
+pub(crate) const SMALL: Kind<AnyTimer> = Kind::new::<Settings>("wb-small", |values| {
+    maker(values, |settings: Settings, config| build(settings, SMALL_SCALE, config))
+});
 /// With those in between.
-pub(crate) const MEDIUM: Kind<AnyTimer> =
-    kind!("wb-medium", Settings, |settings, config| build(settings, MEDIUM_SCALE, config));
+pub(crate) const MEDIUM: Kind<AnyTimer> = Kind::new::<Settings>("wb-medium", |values| {
+    maker(values, |settings: Settings, config| build(settings, MEDIUM_SCALE, config))
+});
 /// With the longest.
-pub(crate) const WIDE: Kind<AnyTimer> =
-    kind!("wb-wide", Settings, |settings, config| build(settings, WIDE_SCALE, config));
+pub(crate) const WIDE: Kind<AnyTimer> = Kind::new::<Settings>("wb-wide", |values| {
+    maker(values, |settings: Settings, config| build(settings, WIDE_SCALE, config))
+});
 
 fn build(settings: Settings, scale: Scale, config: &Config) -> AnyTimer {
     let window = f64::from(config.window.initial);

@@ -262,7 +262,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
                 sender.limited(self.stream, self.now);
             }
         }
-        if !sender.limited_transmit.heeds_waits() {
+        if !sender.limited_transmit.uses_waits() {
             return;
         }
         let wait = Wait {

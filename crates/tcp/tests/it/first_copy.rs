@@ -1,0 +1,232 @@
+//! The first copy of an octet is the one that the application reads, whatever else arrives: copies
+//! with other payload, old segments, and forged ones. Nor does anything of that keep the peer from
+//! being heard.
+
+use std::collections::BTreeMap;
+
+use crate::wire::{OURS, THEIRS, config, ms, variant};
+use proptest::prelude::*;
+use unruffled_tcp::{Connection, Event, Flags, Ignored, Segment, SeqNr, State, Timestamps};
+use unruffled_units::Instant;
+
+/// Who sent an octet: its peer for the first time, or anybody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Copy {
+    First,
+    Other,
+}
+
+/// An end with its driver, and how far the peer has come.
+struct Reader {
+    connection: Connection,
+    now: Instant,
+    stored: BTreeMap<u64, Copy>,
+    read: u64,
+    /// How far the peer has sent; there may be holes below.
+    sent: u64,
+    stamp: u32,
+}
+
+impl Reader {
+    fn new() -> Self {
+        let config = config().with(|c| {
+            c.timestamps.offer = true;
+            c.timestamps.paws = Some(ms(0));
+        });
+        let mut reader = Self {
+            connection: Connection::listen(config, &variant()),
+            now: Instant::from_millis(1_000_000),
+            stored: BTreeMap::new(),
+            read: 0,
+            sent: 0,
+            stamp: 1000,
+        };
+        let syn = Flags { syn: true, ..Flags::default() };
+        reader.gets(Segment { seq: THEIRS, flags: syn, ..reader.honest() }, Copy::First);
+        reader.gets(reader.honest(), Copy::First);
+        assert_eq!(reader.connection.state(), State::Established);
+        reader
+    }
+
+    /// A segment without text that is acceptable.
+    fn honest(&self) -> Segment {
+        Segment {
+            seq: self.number(self.connection.received()),
+            ack: OURS.add(1),
+            flags: Flags { ack: true, ..Flags::default() },
+            window: 10_000,
+            timestamps: Some(Timestamps { value: self.stamp, echo: 1_000_000 }),
+            ..Segment::default()
+        }
+    }
+
+    fn number(&self, offset: u64) -> SeqNr {
+        THEIRS.add(1).at(offset)
+    }
+
+    /// A segment arrives, whose octets are all of this kind; what of it is new is stored.
+    fn gets(&mut self, segment: Segment, copy: Copy) {
+        let (stored, read) = (&mut self.stored, self.read);
+        let mut driver = |_: Instant, event: &Event| match *event {
+            Event::Fresh { offset, len } => {
+                assert!(offset >= read && len > 0);
+                for at in offset..offset + u64::from(len) {
+                    assert_eq!(stored.insert(at, copy), None, "a second copy at {at}");
+                }
+            }
+            Event::Ignored { reason } => {
+                // All of it may be old.
+                let old = reason == Ignored::OutsideWindow;
+                assert!(copy == Copy::Other || old, "the peer is not heard: {reason:?}");
+            }
+            _ => {}
+        };
+        self.connection.handle_segment(&segment, self.now, &mut driver);
+        while self.connection.poll_transmit(self.now, &mut ()).is_some() {}
+    }
+
+    fn reads(&mut self, most: u64) {
+        let octets = self.connection.readable().min(most);
+        for at in self.read..self.read + octets {
+            assert_eq!(self.stored.remove(&at), Some(Copy::First), "the octet at {at}");
+        }
+        self.read += octets;
+        self.connection.read(octets);
+        while self.connection.poll_transmit(self.now, &mut ()).is_some() {}
+    }
+
+    /// The peer sends its next segment; `skip` octets before it get lost.
+    fn sends(&mut self, skip: u32, len: u32) {
+        let at = self.sent + u64::from(skip);
+        let segment = Segment { seq: self.number(at), len, ..self.honest() };
+        let room = self.connection.receive_offset(segment.seq.add(len)).is_some();
+        if room {
+            self.gets(segment, Copy::First);
+            self.sent = at + u64::from(len);
+        }
+    }
+
+    /// All holes below what was sent are filled, by the peer.
+    fn fills(&mut self) {
+        let next = self.connection.received();
+        if next < self.sent {
+            let len = (self.sent - next) as u32;
+            self.gets(Segment { seq: self.number(next), len, ..self.honest() }, Copy::First);
+        }
+    }
+
+    fn lies(&mut self, lie: &Lie) {
+        let received = self.connection.received();
+        let mut segment = self.honest();
+        match *lie {
+            // Of what this end has acknowledged, with everything else in order.
+            Lie::Again { back, len, stamp } => {
+                let at = received.saturating_sub(u64::from(back));
+                segment.seq = self.number(at);
+                segment.len = len.min((received - at) as u32);
+                if segment.len > 0 {
+                    // Remembered, one that is later than the peer's would shut the peer out.
+                    segment.timestamps = Some(Timestamps { value: stamp, echo: stamp });
+                }
+            }
+            Lie::Unacceptable { ahead, len, why, stamp } => {
+                segment.seq = self.number(received).add(ahead as u32);
+                segment.len = len;
+                segment.timestamps = Some(Timestamps { value: stamp, echo: stamp });
+                match why {
+                    0 => segment.flags.ack = false,
+                    1 => segment.ack = OURS.add(2),
+                    2 => segment.ack = OURS.add(u32::MAX / 2),
+                    3 => segment.timestamps = None,
+                    4 => segment.timestamps = Some(Timestamps { value: 999, echo: 0 }),
+                    5 => segment.flags.syn = true,
+                    6 => segment.seq = segment.seq.add(20_000),
+                    // Longer ago than the largest window that the peer has told.
+                    7 => segment.ack = OURS.add(u32::MAX - 10_000),
+                    _ => {
+                        segment.seq = segment.seq.add(1 + ahead.unsigned_abs());
+                        segment.flags = Flags { rst: true, ack: true, ..segment.flags };
+                    }
+                }
+            }
+        }
+        self.gets(segment, Copy::Other);
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Lie {
+    Again { back: u32, len: u32, stamp: u32 },
+    Unacceptable { ahead: i32, len: u32, why: u8, stamp: u32 },
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Sends(u32, u32),
+    Fills,
+    Lies(Lie),
+    Reads(u64),
+    Ticks,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    // Any, and most of them a little later than the peer's own.
+    let stamp = || prop_oneof![1 => any::<u32>(), 3 => 1000..1200_u32, 1 => Just(1_001_000)];
+    let again = (1..3000_u32, 1..2000_u32, stamp()).prop_map(|(back, len, stamp)| Lie::Again {
+        back,
+        len,
+        stamp,
+    });
+    let unacceptable = (-3000..9000_i32, 0..2000_u32, 0..9_u8, stamp())
+        .prop_map(|(ahead, len, why, stamp)| Lie::Unacceptable { ahead, len, why, stamp });
+    prop_oneof![
+        6 => (prop_oneof![Just(0), 1..1500_u32], 1..1000_u32).prop_map(|(skip, len)| Step::Sends(skip, len)),
+        3 => Just(Step::Fills),
+        4 => again.prop_map(Step::Lies),
+        6 => unacceptable.prop_map(Step::Lies),
+        2 => (1..5000_u64).prop_map(Step::Reads),
+        1 => Just(Step::Ticks),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 1000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn the_application_reads_what_the_peer_sent_first_and_hears_it_always(
+        steps in prop::collection::vec(step(), 0..60),
+    ) {
+        let mut reader = Reader::new();
+        for step in &steps {
+            match step {
+                Step::Sends(skip, len) => reader.sends(*skip, *len),
+                Step::Fills => reader.fills(),
+                Step::Lies(lie) => reader.lies(lie),
+                Step::Reads(octets) => reader.reads(*octets),
+                Step::Ticks => reader.stamp += 1,
+            }
+            prop_assert_eq!(reader.connection.state(), State::Established);
+        }
+        reader.fills();
+        reader.reads(u64::MAX);
+        prop_assert_eq!(reader.read, reader.sent);
+    }
+
+    /// Copies of what is held out of order, and of what surrounds it: only the gaps are new.
+    #[test]
+    fn only_gaps_are_new(pieces in prop::collection::vec((0..5000_u32, 1..1400_u32), 1..40)) {
+        let mut reader = Reader::new();
+        for (at, len) in pieces {
+            let number = reader.number(u64::from(at));
+            reader.gets(Segment { seq: number, len, ..reader.honest() }, Copy::First);
+            reader.sent = reader.sent.max(u64::from(at + len));
+        }
+        let readable = reader.connection.readable();
+        reader.reads(u64::MAX);
+        prop_assert_eq!(reader.read, readable);
+    }
+}

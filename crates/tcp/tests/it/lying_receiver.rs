@@ -1,0 +1,187 @@
+//! A receiver that lies, against every sender: DSACKs for what came once or never, SACKs for what
+//! never came or was never sent, acknowledgements of what has not arrived. The sender need not be
+//! right about what arrived, but it must end, and its windows and thresholds stay within bounds.
+
+use std::collections::BTreeMap;
+
+use crate::dice::Dice;
+use proptest::prelude::*;
+use unruffled_tcp::{
+    Config, Connection, Event, Observer, ROWS, SackBlocks, Segment, SeqNr, Variant,
+};
+use unruffled_units::{Duration, Instant};
+
+const MSS: u32 = 1000;
+const SEGMENTS: u64 = 400;
+
+/// How often, in 256ths, an acknowledgement is tampered with in each way, or a segment lost or late.
+#[derive(Clone, Copy, Debug)]
+struct Lies {
+    dsack: u8,
+    sack: u8,
+    beyond: u8,
+    optimistic: u8,
+    lost: u8,
+    late: u8,
+    seed: u64,
+}
+
+#[derive(Default)]
+struct Watch {
+    /// Spurious retransmissions told of, and retransmissions made.
+    spurious: u64,
+    resent: u64,
+}
+
+impl Observer for Watch {
+    fn on_event(&mut self, _now: Instant, event: &Event) {
+        match *event {
+            Event::SpuriousRetransmission { .. } => self.spurious += 1,
+            Event::Sent { cause: Some(_), .. } => self.resent += 1,
+            Event::Acknowledged { cwnd, ssthresh, dupthresh, .. } => {
+                assert!(cwnd.is_finite() && cwnd >= 0.5, "cwnd {cwnd}");
+                assert!(ssthresh >= 0.5, "ssthresh {ssthresh}");
+                // The window never outgrows what was sent by more than what it began with.
+                assert!(cwnd <= SEGMENTS as f64 + 20.0, "cwnd {cwnd}");
+                assert!(dupthresh.is_none_or(|d| (1..=5_000).contains(&d)), "{dupthresh:?}");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Puts lies into an acknowledgement of a sender that has sent up to `sent`.
+fn tamper(segment: &mut Segment, origin: SeqNr, sent: u64, lies: &Lies, dice: &mut Dice) {
+    let at = |offset: u64| origin.add(1).at(offset);
+    let some_segment = |dice: &mut Dice, up_to: u64| dice.roll() % up_to.max(1) / 1000 * 1000;
+    let mut blocks = SackBlocks::default();
+    if dice.one_in_256(lies.dsack) {
+        // Below the cumulative point, where a DSACK is.
+        let acked = segment.ack.distance(origin.add(1)).max(0) as u64;
+        if acked >= 1000 {
+            let left = some_segment(dice, acked);
+            blocks.push(at(left), at(left + 1000));
+        }
+    }
+    if dice.one_in_256(lies.sack) {
+        let left = some_segment(dice, sent);
+        blocks.push(at(left), at(left + 1000 * (1 + dice.roll() % 5)));
+    }
+    if dice.one_in_256(lies.beyond) {
+        let left = sent + 1000 * (dice.roll() % 50);
+        blocks.push(at(left), at(left + 1000));
+    }
+    for block in segment.sack.as_slice() {
+        blocks.push(block.left, block.right);
+    }
+    segment.sack = blocks;
+    if dice.one_in_256(lies.optimistic) {
+        segment.ack = segment.ack.add(1000 * (dice.roll() % 30) as u32);
+    }
+}
+
+fn run(name: &str, lies: &Lies) -> Watch {
+    let variant = Variant::parse(name).expect("a sender");
+    // Who acknowledges what has not come can never have it any more: the sender gives up at last.
+    let give_up = Some(Duration::from_secs(100));
+    let config = Config::default().with(|c| {
+        c.mss = MSS;
+        c.isn = 4_294_000_000;
+        c.patience.give_up = give_up;
+    });
+    let origin = SeqNr(config.isn);
+    let mut sender = Connection::connect(config.clone(), &variant);
+    let mut receiver = Connection::listen(Config { isn: 7, ..config }, &variant);
+    sender.write(SEGMENTS * u64::from(MSS));
+    let mut dice = Dice(lies.seed);
+    let mut watch = Watch::default();
+    let mut wire: BTreeMap<(Instant, u64), (bool, Segment)> = BTreeMap::new();
+    let (mut now, mut sent, mut order) = (Instant::ZERO, 0, 0);
+    for _ in 0..200_000 {
+        let mut out: Vec<(bool, Segment)> = Vec::new();
+        while let Some(segment) = sender.poll_transmit(now, &mut watch) {
+            sent = sent.max(sender.acknowledged() + sender.in_flight());
+            out.push((true, segment));
+        }
+        while let Some(mut segment) = receiver.poll_transmit(now, &mut ()) {
+            receiver.read(receiver.readable());
+            if !segment.flags.syn {
+                tamper(&mut segment, origin, sent, lies, &mut dice);
+            }
+            out.push((false, segment));
+        }
+        for (data, segment) in out {
+            order += 1;
+            if !segment.flags.syn && dice.one_in_256(lies.lost) {
+                continue;
+            }
+            let late = if dice.one_in_256(lies.late) { dice.roll() % 200 } else { 0 };
+            wire.insert((now + Duration::from_millis(50 + late), order), (data, segment));
+        }
+        if sender.acknowledged() >= SEGMENTS * u64::from(MSS) || sender.error().is_some() {
+            assert!(watch.spurious <= watch.resent, "told of more than was resent");
+            return watch;
+        }
+        let arrival = wire.first_key_value().map(|(&(at, _), _)| at);
+        let timers = [sender.poll_timeout(), receiver.poll_timeout()];
+        let next = timers.into_iter().flatten().chain(arrival).min().expect("something is to come");
+        now = now.max(next);
+        if arrival.is_some_and(|at| at <= now) {
+            let (_, (data, segment)) = wire.pop_first().expect("there is one");
+            if data {
+                receiver.handle_segment(&segment, now, &mut ());
+            } else {
+                sender.handle_segment(&segment, now, &mut watch);
+            }
+        }
+        if sender.poll_timeout().is_some_and(|at| at <= now) {
+            sender.handle_timeout(now, &mut watch);
+        }
+        if receiver.poll_timeout().is_some_and(|at| at <= now) {
+            receiver.handle_timeout(now, &mut ());
+        }
+    }
+    panic!(
+        "{name} does not end: {} of {SEGMENTS} segments acknowledged",
+        sender.acknowledged() / 1000
+    );
+}
+
+fn lies() -> impl Strategy<Value = Lies> {
+    let often = || 0..=200_u8;
+    (often(), 0..=60_u8, often(), 0..=60_u8, 0..=40_u8, 0..=120_u8, any::<u64>()).prop_map(
+        |(dsack, sack, beyond, optimistic, lost, late, seed)| Lies {
+            dsack,
+            sack,
+            beyond,
+            optimistic,
+            lost,
+            late,
+            seed,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_sender_is_led_astray(lies in lies()) {
+        for row in ROWS {
+            run(row.name, &lies);
+        }
+        for name in ["rr-ta+cubic", "sack+eifel", "sack+f-rto", "rack+cubic+eifel+f-rto"] {
+            run(name, &lies);
+        }
+    }
+}
+
+#[test]
+fn a_dsack_for_what_was_never_resent_gives_nothing_back() {
+    // RFC 3708, section 3, A.4: every acknowledgement claims a duplicate, and nothing is ever lost.
+    let lies = Lies { dsack: 255, sack: 0, beyond: 0, optimistic: 0, lost: 0, late: 0, seed: 1 };
+    for row in ROWS {
+        let watch = run(row.name, &lies);
+        assert_eq!((watch.resent, watch.spurious), (0, 0), "{}", row.name);
+    }
+}

@@ -1,0 +1,51 @@
+//! Messages that something cannot be reached: RFC 1122, section 4.2.3.9, and RFC 5927.
+
+use crate::wire::{End, config, ms};
+use unruffled_tcp::{Error, Event, Ignored, State, Unreachable};
+
+/// RFC 5927, section 5.2: anybody can forge it, so no connection that stands ends by it.
+#[test]
+fn an_established_connection_goes_on_and_the_application_is_told() {
+    for what in [Unreachable::Host, Unreachable::Port] {
+        let mut t = End::established(config());
+        t.writes(100).sends("P. 1:101 a1").cannot_reach(what, 1).is(State::Established);
+        assert!(t.events.contains(&Event::Unreachable { what }));
+        assert_eq!(t.connection.unreachable(), Some(what));
+        t.gets(". 1 a101").is(State::Established);
+        assert_eq!(t.connection.unreachable(), None, "the peer is heard again");
+    }
+}
+
+/// A hard error ends an attempt to connect; RFC 1122: a soft one "MUST NOT".
+#[test]
+fn an_attempt_ends_by_a_hard_error_alone() {
+    let mut t = End::connect(config());
+    t.sends("S 0").cannot_reach(Unreachable::Host, 0).is(State::SynSent);
+    t.timer().sends("S 0").cannot_reach(Unreachable::Port, 0).failed(Error::Refused);
+    let mut t = End::listen(config());
+    t.gets("S 0").sends("S. 0 a1").cannot_reach(Unreachable::Port, 0).is(State::SynReceived);
+}
+
+/// RFC 5927, section 4.1: what is not on its way was not refused.
+#[test]
+fn a_message_about_nothing_on_its_way_is_ignored() {
+    let mut t = End::established(config());
+    t.cannot_reach(Unreachable::Host, 1).ignores(Ignored::StaleUnreachable);
+    t.writes(100).sends("P. 1:101 a1");
+    t.cannot_reach(Unreachable::Host, 101).ignores(Ignored::StaleUnreachable);
+    t.cannot_reach(Unreachable::Host, 0).ignores(Ignored::StaleUnreachable);
+    assert_eq!(t.connection.unreachable(), None);
+    let mut t = End::connect(config());
+    t.sends("S 0").cannot_reach(Unreachable::Port, 1).ignores(Ignored::StaleUnreachable);
+    t.is(State::SynSent);
+}
+
+/// Whoever gives up says why.
+#[test]
+fn the_reason_is_given_when_the_peer_stays_silent() {
+    let mut t = End::established(config().with(|c| c.patience.give_up = Some(ms(1500))));
+    t.writes(100).sends("P. 1:101 a1").cannot_reach(Unreachable::Host, 1);
+    t.timer().sends("P. 1:101 a1").timer().failed(Error::Unreachable);
+    let mut t = End::connect(config().with(|c| c.patience.syn_retries = Some(0)));
+    t.sends("S 0").cannot_reach(Unreachable::Host, 0).timer().failed(Error::Unreachable);
+}
