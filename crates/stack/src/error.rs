@@ -42,7 +42,7 @@ impl From<StackError> for io::Error {
             StackError::Connection(Error::Refused) => ErrorKind::ConnectionRefused,
             StackError::Connection(Error::Unreachable) => ErrorKind::HostUnreachable,
             StackError::Connection(Error::TimedOut) => ErrorKind::TimedOut,
-            StackError::Connection(Error::Aborted) => ErrorKind::ConnectionAborted,
+            StackError::Connection(_) => ErrorKind::ConnectionAborted,
             StackError::InUse => ErrorKind::AddrInUse,
             StackError::NoAddress => ErrorKind::AddrNotAvailable,
             StackError::NoHost => ErrorKind::InvalidInput,

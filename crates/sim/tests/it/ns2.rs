@@ -84,10 +84,10 @@ impl Point {
             c.window.initial = 2;
             c.rto.min = Duration::from_secs_f64(self.number("min_rto_s"));
             c.receive_buffer = self.number("window") as u64 * u64::from(mss);
-            c.recovery.pipe = Pipe::Counted;
-            c.recovery.fast = FastRecovery::Ns2;
-            c.recovery.duplicates = Duplicates::Run;
-            c.recovery.halving = Some(Halving::Window);
+            c.ns2.pipe = Pipe::Counted;
+            c.ns2.fast_recovery = FastRecovery::Ns2;
+            c.ns2.duplicates = Duplicates::Run;
+            c.ns2.halving = Some(Halving::Window);
             c.seed = seed;
         })
     }

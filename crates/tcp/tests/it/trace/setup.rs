@@ -92,26 +92,15 @@ impl Setup {
     }
 
     /// Duplicates and the pipe are counted as in ns-2's Sack1.
-<<<<<<< HEAD:crates/tcp/tests/trace/setup.rs
-    pub(crate) fn counts_of_ns2(mut self) -> Self {
+    pub(crate) fn ns2_counting(mut self) -> Self {
         self.config.ns2.duplicates = Duplicates::Run;
         self.config.ns2.pipe = Pipe::Counted;
-=======
-    pub(crate) fn ns2_counting(mut self) -> Self {
-        self.config.recovery.duplicates = Duplicates::Run;
-        self.config.recovery.pipe = Pipe::Counted;
->>>>>>> c62ec7c7a485aae5a9d3c80a5ef090de29a4948b:crates/tcp/tests/it/trace/setup.rs
         self
     }
 
     /// Reno's fast recovery is ns-2's.
-<<<<<<< HEAD:crates/tcp/tests/trace/setup.rs
-    pub(crate) fn fast_recovery_of_ns2(mut self) -> Self {
-        self.config.ns2.fast_recovery = FastRecovery::Ns2;
-=======
     pub(crate) fn ns2_fast_recovery(mut self) -> Self {
-        self.config.recovery.fast = FastRecovery::Ns2;
->>>>>>> c62ec7c7a485aae5a9d3c80a5ef090de29a4948b:crates/tcp/tests/it/trace/setup.rs
+        self.config.ns2.fast_recovery = FastRecovery::Ns2;
         self
     }
 

@@ -52,8 +52,8 @@ pub(super) fn config(input: &mut Input<'_>) -> Config {
             input.choose(&[Some(Duration::ZERO), None, Some(Duration::from_millis(50))]);
         c.segments.peer_mss = Some(ip.default_mss()).filter(|_| count_options);
         c.delayed_ack = delays.then_some(Duration::from_millis(40));
-        c.recovery.duplicates = if counted { Duplicates::Run } else { Duplicates::Sacked };
-        c.recovery.pipe = if counted { Pipe::Counted } else { Pipe::SetPipe };
+        c.ns2.duplicates = if counted { Duplicates::Run } else { Duplicates::Sacked };
+        c.ns2.pipe = if counted { Pipe::Counted } else { Pipe::SetPipe };
         c.patience.give_up = impatient.then_some(Duration::from_secs(30));
         c.patience.syn_retries = impatient.then_some(4);
         c.patience.keep_alive = asks.then_some(keep_alive);
