@@ -72,7 +72,7 @@ fn connection(scenario: &Scenario, role: Role) -> Config {
         c.timestamps.offer = sender.timestamps.offer || role == Role::Receiver;
         // A bulk transfer lasts until the race ends.
         c.nagle = false;
-        c.patience.give_up = None;
+        c.timeouts.give_up = None;
     })
 }
 

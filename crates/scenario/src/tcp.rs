@@ -27,7 +27,7 @@ pub(super) fn most_segments(mss: u64) -> u64 {
 
 /// What the file says of the ends, and the defaults for what it does not say.
 pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
-    let defaults = Config::default();
+    let defaults = Config::simulated();
     let mss = k.bytes("tcp.mss")?.unwrap_or(u64::from(defaults.mss));
     if !(1..=65_495).contains(&mss) {
         return Err(k.wrong("tcp.mss", "expected 1 B to 65495 B"));

@@ -37,8 +37,8 @@ use crate::route::{Chooser, Route};
 /// let reverse = simulation.add_link(&link, Direction::Reverse, 1)?;
 /// let flow = simulation.add_source(SourceConfig {
 ///     variant: Variant::named("rr-ta").expect("is in the table"),
-///     sender: Config::default(),
-///     receiver: Config::default(),
+///     sender: Config::simulated(),
+///     receiver: Config::simulated(),
 ///     header: 40,
 ///     sack_block: 8,
 ///     start: Instant::ZERO,

@@ -38,7 +38,7 @@ fn allocations(variant: &str, warm: u64, seconds: u64) -> (u64, u64) {
     let mut simulation = Simulation::new();
     let mut link = |direction| simulation.add_link(&path_rr(), direction, 1).expect("valid");
     let (forward, reverse) = (vec![link(Direction::Forward)], vec![link(Direction::Reverse)]);
-    let config = Config::default().with(|c| {
+    let config = Config::simulated().with(|c| {
         c.mss = 1000;
         c.window.max = Some(50);
     });

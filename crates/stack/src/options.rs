@@ -47,8 +47,8 @@ impl Options {
     pub(crate) fn of(config: &StackConfig) -> Self {
         Self {
             nodelay: !config.connection.nagle,
-            keepalive: config.connection.patience.keep_alive,
-            user_timeout: config.connection.patience.give_up,
+            keepalive: config.connection.timeouts.keep_alive,
+            user_timeout: config.connection.timeouts.give_up,
             send_buffer: None,
             receive_buffer: None,
             linger: None,
@@ -61,7 +61,7 @@ impl Options {
         let octets = config.limits.octets.max(1);
         let bound = |size: Option<usize>| size.map(|size| size.clamp(1, octets));
         let user_timeout = match self.user_timeout {
-            Some(Duration::ZERO) => config.connection.patience.give_up,
+            Some(Duration::ZERO) => config.connection.timeouts.give_up,
             other => other,
         };
         Self {

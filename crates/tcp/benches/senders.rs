@@ -27,7 +27,7 @@ const RTT: Duration = Duration::from_millis(100);
 type Arrival = (Instant, Option<Segment>);
 
 fn config(window: u32) -> Config {
-    Config::default().with(|c| {
+    Config::simulated().with(|c| {
         c.mss = 1000;
         c.window.initial = window;
         c.window.max = Some(window);

@@ -31,7 +31,7 @@ impl LossDetector for Patient {
 /// Fast retransmits in a transfer of 2000 segments by `variant`.
 pub(crate) fn fast_retransmits(variant: &Variant) -> u32 {
     let config = || {
-        Config::default().with(|c| {
+        Config::simulated().with(|c| {
             c.mss = 1000;
             c.window.max = Some(50);
         })

@@ -1,4 +1,4 @@
-//! What a connection is told at its start.
+//! The settings of a connection.
 
 mod ns2;
 
@@ -24,7 +24,7 @@ impl IpVersion {
         }
     }
 
-    /// The segment that every peer takes (RFC 9293, section 3.7.1).
+    /// The segment size that every peer accepts, in octets (RFC 9293, section 3.7.1).
     pub const fn default_mss(self) -> u32 {
         match self {
             Self::V4 => 536,
@@ -33,40 +33,39 @@ impl IpVersion {
     }
 }
 
-/// When to ask a silent peer whether it is still there (RFC 9293, section 3.8.4). Less than a second
-/// counts as a second, Linux's minimum. Use it for [`PatienceConfig::keep_alive`].
+/// Keep-alive probes of an idle connection (RFC 9293, section 3.8.4). Times below one second count as
+/// one second, Linux's minimum. Use it for [`TimeoutConfig::keep_alive`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Silence before the first probe.
     pub idle: Duration,
     /// Time between probes.
     pub interval: Duration,
-    /// Probes without an answer that end the connection.
+    /// Number of unanswered probes that ends the connection.
     pub count: u32,
 }
 
 impl KeepAlive {
-    /// Its times as they are heeded: without a minimum a timer would be due again at once.
+    /// Returns the settings with the minimum applied. Without it a timer could be due again at once.
     pub(crate) fn bounded(self) -> Self {
         let minimum = Duration::from_secs(1);
-        let (idle, interval) = (self.idle.max(minimum), self.interval.max(minimum));
-        Self { idle, interval, ..self }
+        Self { idle: self.idle.max(minimum), interval: self.interval.max(minimum), ..self }
     }
 }
 
 /// How segments are measured and bounded. Use it for [`Config::segments`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentConfig {
-    /// Whether options take their room from [`Config::mss`] (RFC 6691). The simulator's headers have
-    /// one size whatever they hold.
+    /// Whether TCP options reduce the payload of a segment of [`Config::mss`] (RFC 6691). The
+    /// simulator's headers have one size whatever their options.
     pub count_options: bool,
-    /// What a peer that does not say takes (RFC 9293, section 3.7.1); none sets no bound. A peer that
-    /// asks for segments below 48 octets gets such of 48, as from Linux.
+    /// Segment size assumed for a peer that sends no MSS option, in octets (RFC 9293, section 3.7.1).
+    /// None sets no bound. An MSS option below 48 octets counts as 48, as in Linux.
     pub peer_mss: Option<u32>,
-    /// What the path's MTU never lowers the segments below, counted as [`Config::mss`] is. Packets are
-    /// never fragmented, so that a path of IPv4 that takes less needs a smaller one.
+    /// Lower bound on the segment size whatever the path's MTU, counted as [`Config::mss`] is. Packets
+    /// are never fragmented, so a path of IPv4 with a smaller MTU needs a smaller bound.
     pub min_mss: u32,
-    /// The version of IP, for the size of its header.
+    /// The version of IP, which determines the size of the IP header.
     pub ip: IpVersion,
 }
 
@@ -77,36 +76,38 @@ pub struct WindowConfig {
     pub initial: u32,
     /// Bound on cwnd in segments, if any.
     pub max: Option<u32>,
-    /// Segments that count of those which one acknowledgement covers, when the window grows (RFC
-    /// 3465's limit L): 1 counts acknowledgements (RFC 5681, equations 2 and 3), and then a
-    /// receiver that delays them halves the growth. Real packets: 8, what RFC 9406, section 4.3, has
-    /// for senders that do not pace.
+    /// Upper bound on the segments by which one acknowledgement grows the window (RFC 3465's limit L).
+    /// With 1, acknowledgements count and not segments (RFC 5681, equations 2 and 3), so a receiver
+    /// that delays acknowledgements halves the growth. RFC 9406, section 4.3, has 8 for senders that do
+    /// not pace.
     pub byte_counting: u32,
-    /// Whether a window that was not used for longer than the retransmission timeout falls back to
-    /// the initial one (RFC 5681, section 4.1). ns-2's falls to one segment, since its retransmission
-    /// timer runs on with nothing outstanding (`slow_start_restart_`); no setting does that here.
+    /// Whether the window falls back to the initial one after an idle period longer than the
+    /// retransmission timeout (RFC 5681, section 4.1). ns-2's window falls to one segment, because its
+    /// retransmission timer runs with nothing outstanding (`slow_start_restart_`). No setting does that
+    /// here.
     pub restart: bool,
-    /// Whether a SYN that had to be sent again is taken for congestion: the initial window is one
-    /// segment (RFC 5681, section 3.1), and the timeout at least 3 s until a round trip is measured
-    /// (RFC 6298, 5.7). ns-2's window is one segment since June 2006 (`bugfix_ss_`), its timeout as
-    /// it was.
-    pub heed_lost_syn: bool,
+    /// Whether the retransmission of a SYN is a sign of congestion. If so, the initial window is one
+    /// segment (RFC 5681, section 3.1), and the timeout is at least 3 s until a round trip is measured
+    /// (RFC 6298, 5.7). Since June 2006, ns-2 reduces the window in that case (`bugfix_ss_`) and leaves
+    /// the timeout as it is.
+    pub lost_syn_is_congestion: bool,
 }
 
-/// The retransmission timeout's bounds, and how much a round-trip time weighs in it. Use it for
+/// The bounds of the retransmission timeout, and the weight of a round-trip time. Use it for
 /// [`Config::rto`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoConfig {
     /// The minimum (RFC 6298, 2.4: 1 s).
     pub min: Duration,
-    /// The maximum (RFC 6298, 2.5: at least 60 s), or the minimum if that is longer.
+    /// The maximum (RFC 6298, 2.5: at least 60 s). A longer minimum takes precedence.
     pub max: Duration,
-    /// Before a round-trip time was measured, unless the minimum is longer (RFC 6298, 2.1: 1 s).
+    /// The timeout before a round-trip time is measured (RFC 6298, 2.1: 1 s). A longer minimum takes
+    /// precedence.
     pub initial: Duration,
-    /// How often expiries in a row double it, at most; 63 count.
+    /// Maximum number of doublings by consecutive expiries; values above 63 count as 63.
     pub max_doublings: u8,
-    /// Segments that one acknowledgement is expected to answer: so many round-trip times are measured
-    /// less per round, and so much more does each weigh (RFC 7323, appendix G: 2, because
+    /// Number of segments that one acknowledgement is expected to cover. There are that many fewer
+    /// round-trip times per round trip, and each weighs that much more (RFC 7323, appendix G: 2, because
     /// acknowledgements are delayed).
     pub segments_per_ack: u32,
 }
@@ -114,42 +115,44 @@ pub struct RtoConfig {
 /// The timestamps option (RFC 7323). Use it for [`Config::timestamps`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimestampConfig {
-    /// Whether to offer it.
+    /// Whether to offer the option.
     pub offer: bool,
-    /// Whether to drop what has an older timestamp than was seen before, and how much older it may
-    /// be (PAWS, RFC 7323, section 5: nothing). A late segment can be older than a retransmission
-    /// that overtook it; whoever expects such, and does not send 2 GiB in that time, may allow more.
+    /// Drops segments whose timestamp is older than the most recent one by more than this (PAWS; RFC
+    /// 7323, section 5, has zero). None drops nothing. A late segment can be older than a
+    /// retransmission that overtook it. A larger value permits that, and is safe where the peer sends
+    /// less than 2 GiB in that time.
     pub paws: Option<Duration>,
-    /// What the clock starts from (RFC 7323, section 7.1: better not the machine's).
+    /// Initial value of the timestamp clock (RFC 7323, section 7.1, recommends a random one).
     pub offset: u32,
 }
 
-/// How long a peer that is silent is borne with. Use it for [`Config::patience`].
+/// Timeouts for an unresponsive peer. Use it for [`Config::timeouts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PatienceConfig {
-    /// How often a SYN is sent again before the attempt is given up; none never gives up.
+pub struct TimeoutConfig {
+    /// Number of SYN retransmissions before the attempt fails. None retries without end.
     pub syn_retries: Option<u32>,
-    /// How long what was sent may stay without an answer before the connection is given up (R2 of
-    /// RFC 9293, section 3.8.3, and the user timeout); none never gives up, zero does at once.
+    /// Time without an answer to sent data after which the connection fails (R2 of RFC 9293, section
+    /// 3.8.3, and the user timeout). None waits without end; zero fails at once.
     pub give_up: Option<Duration>,
-    /// Probes of an idle connection, if any.
+    /// Keep-alive probes, if any.
     pub keep_alive: Option<KeepAlive>,
 }
 
-/// Settings of one end of a connection, beside its variant. The defaults are what a simulation
-/// wants: `mss` is payload, nothing is ever given up. For packets take [`Config::wire`].
+/// Settings of one end of a connection, apart from its [variant](crate::variant). The default is for
+/// real packets over IPv4; [`Config::simulated`] is for a simulation.
 ///
 /// ```
 /// use unruffled_tcp::{Config, IpVersion};
 ///
-/// let simulated = Config::default().with(|c| c.window.max = Some(50));
 /// let real = Config { nagle: false, ..Config::wire(IpVersion::V6) };
-/// assert!(!simulated.timestamps.offer && real.timestamps.offer);
+/// let simulated = Config::simulated().with(|c| c.window.max = Some(50));
+/// assert!(real.timestamps.offer && !simulated.timestamps.offer);
+/// assert_eq!(Config::default(), Config::wire(IpVersion::V4));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Largest payload of a segment, in octets (SMSS); where options are counted, what the MSS option
-    /// says: payload and TCP options together.
+    /// The largest segment this end sends and accepts, in octets of payload. Where
+    /// [options count](SegmentConfig::count_options), payload and TCP options together.
     pub mss: u32,
     /// How segments are measured and bounded.
     pub segments: SegmentConfig,
@@ -157,39 +160,47 @@ pub struct Config {
     pub isn: u32,
     /// How the congestion window begins, grows and is bounded.
     pub window: WindowConfig,
-    /// The retransmission timeout's bounds.
+    /// The bounds of the retransmission timeout.
     pub rto: RtoConfig,
     /// Rules that can be as in ns-2.
     pub ns2: Ns2Compat,
-    /// Whether a small segment waits while anything is unacknowledged (Nagle; RFC 9293, section
-    /// 3.7.4).
+    /// Whether a small segment waits while data is unacknowledged (Nagle; RFC 9293, section 3.7.4).
     pub nagle: bool,
-    /// How long an acknowledgement may wait for a second segment; none sends each at once.
+    /// How long an acknowledgement may wait for a second segment. None sends each at once.
     pub delayed_ack: Option<Duration>,
-    /// Room for received data, in octets: the window that is advertised. Since a scaled window is
-    /// told in units, and is never taken back, up to an eighth more may come
+    /// Room for received data, in octets, which is the window that is advertised. A scaled window is
+    /// rounded and never shrinks, so up to an eighth more may arrive
     /// ([`Connection::receive_room`](crate::Connection::receive_room)).
     pub receive_buffer: u64,
-    /// What the room for received data begins with, where it grows to `receive_buffer` with what the
-    /// application reads in a round trip (dynamic right-sizing, as in Linux); none for all of it at
-    /// once, as in the papers' scenarios. [`Config::wire`] begins with 64 KiB and ends with 6 MiB, as
+    /// Initial room for received data, in octets. It grows to `receive_buffer` with the amount that the
+    /// application reads in a round trip (dynamic right-sizing, as in Linux). None begins with all of
+    /// it, as in the papers' scenarios. [`Config::wire`] begins with 64 KiB and ends with 6 MiB, as
     /// Linux does (`tcp_rmem`).
     pub initial_receive_buffer: Option<u64>,
     /// The timestamps option.
     pub timestamps: TimestampConfig,
-    /// How long a silent peer is borne with.
-    pub patience: PatienceConfig,
-    /// Maximum segment lifetime; TIME-WAIT lasts twice as long (RFC 9293: 2 min).
+    /// Timeouts for an unresponsive peer.
+    pub timeouts: TimeoutConfig,
+    /// Maximum segment lifetime. TIME-WAIT lasts twice as long (RFC 9293: 2 min).
     pub msl: Duration,
-    /// Challenge ACKs, and answers to unacceptable segments without text, in a second (RFC 5961,
-    /// section 7).
+    /// Maximum number per second of challenge ACKs, and of answers to unacceptable segments without
+    /// text (RFC 5961, section 7).
     pub challenge_acks: u32,
-    /// Feeds what the sender does at random.
+    /// Seed of the sender's random decisions.
     pub seed: u64,
 }
 
 impl Default for Config {
+    /// The settings for real packets over IPv4.
     fn default() -> Self {
+        Self::wire(IpVersion::V4)
+    }
+}
+
+impl Config {
+    /// Settings for a simulation: `mss` is payload, no option needs room, no connection times out, and
+    /// the rules are those of the RFCs without later additions.
+    pub fn simulated() -> Self {
         let ip = IpVersion::V4;
         Self {
             mss: 1460,
@@ -205,7 +216,7 @@ impl Default for Config {
                 max: None,
                 byte_counting: 1,
                 restart: false,
-                heed_lost_syn: false,
+                lost_syn_is_congestion: false,
             },
             rto: RtoConfig {
                 min: Duration::from_secs(1),
@@ -220,18 +231,16 @@ impl Default for Config {
             receive_buffer: 4 << 20,
             initial_receive_buffer: None,
             timestamps: TimestampConfig { offer: false, paws: None, offset: 0 },
-            patience: PatienceConfig { syn_retries: None, give_up: None, keep_alive: None },
+            timeouts: TimeoutConfig { syn_retries: None, give_up: None, keep_alive: None },
             msl: Duration::from_secs(120),
             challenge_acks: 10,
             seed: 0,
         }
     }
-}
 
-impl Config {
-    /// Settings for real packets: the standards' defaults, for a link of 1500 octets.
+    /// Settings for real packets: the defaults of the standards, for a link with an MTU of 1500 octets.
     pub fn wire(ip: IpVersion) -> Self {
-        let simulated = Self::default();
+        let simulated = Self::simulated();
         Self {
             mss: 1500 - ip.header() - 20,
             segments: SegmentConfig {
@@ -243,7 +252,7 @@ impl Config {
             window: WindowConfig {
                 byte_counting: 8,
                 restart: true,
-                heed_lost_syn: true,
+                lost_syn_is_congestion: true,
                 ..simulated.window
             },
             rto: RtoConfig { segments_per_ack: 2, ..simulated.rto },
@@ -256,7 +265,7 @@ impl Config {
                 paws: Some(Duration::ZERO),
                 ..simulated.timestamps
             },
-            patience: PatienceConfig {
+            timeouts: TimeoutConfig {
                 // 1 + 2 + 4 + 8 + 16 + 32 + 60 + 60 s: R2 of a SYN is at least 3 min (RFC 9293,
                 // section 3.8.3).
                 syn_retries: Some(7),
@@ -267,7 +276,7 @@ impl Config {
         }
     }
 
-    /// The same with what `change` does to it.
+    /// Returns the settings after `change` has been applied to them.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);

@@ -128,7 +128,7 @@ impl Connection {
     fn new(config: Config, variant: &Variant, state: State) -> Self {
         let sack = variant.takes_sack();
         let mut config = variant.settings(config);
-        config.patience.keep_alive = config.patience.keep_alive.map(KeepAlive::bounded);
+        config.timeouts.keep_alive = config.timeouts.keep_alive.map(KeepAlive::bounded);
         Self {
             state,
             error: None,

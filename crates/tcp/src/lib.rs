@@ -77,8 +77,8 @@ mod seq;
 pub mod variant;
 
 pub use config::{
-    Config, Duplicates, FastRecovery, Growth, Halving, IpVersion, KeepAlive, Ns2Compat,
-    PatienceConfig, Pipe, RtoConfig, SegmentConfig, TimestampConfig, WindowConfig,
+    Config, Duplicates, FastRecovery, Growth, Halving, IpVersion, KeepAlive, Ns2Compat, Pipe,
+    RtoConfig, SegmentConfig, TimeoutConfig, TimestampConfig, WindowConfig,
 };
 pub use connection::{Connection, Error, State, TimeWait, Verdict, reset_for, syn_ack};
 pub use isn::{initial_sequence_number, timestamp_offset};

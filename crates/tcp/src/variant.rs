@@ -263,7 +263,7 @@ impl Variant {
     #[cfg(test)]
     pub(crate) fn detector(&self) -> Box<dyn LossDetector> {
         match &self.recipe {
-            Recipe::Composed(parts) => Box::new((parts.detector)(&Config::default())),
+            Recipe::Composed(parts) => Box::new((parts.detector)(&Config::simulated())),
             Recipe::TcpPr(_) => panic!("composed of parts"),
         }
     }

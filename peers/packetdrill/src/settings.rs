@@ -76,8 +76,8 @@ impl Settings {
             "rcvbuf" => connection.receive_buffer = number(value)?,
             "sndbuf" => self.send_buffer = number(value)?,
             "msl" => connection.msl = milliseconds(value)?,
-            "give_up" => connection.patience.give_up = unless_zero(value)?,
-            "syn_retries" => connection.patience.syn_retries = Some(number(value)?),
+            "give_up" => connection.timeouts.give_up = unless_zero(value)?,
+            "syn_retries" => connection.timeouts.syn_retries = Some(number(value)?),
             "mtu" => self.mtu = number(value)?,
             "push" => self.without_push = value == "0",
             "options" => self.linux_options = value == "linux",
@@ -90,8 +90,8 @@ impl Settings {
     pub(crate) fn options(&self) -> Options {
         Options {
             nodelay: !self.connection.nagle,
-            keepalive: self.connection.patience.keep_alive,
-            user_timeout: self.connection.patience.give_up,
+            keepalive: self.connection.timeouts.keep_alive,
+            user_timeout: self.connection.timeouts.give_up,
             send_buffer: None,
             receive_buffer: None,
             linger: None,

@@ -45,7 +45,7 @@ fn add(simulation: &mut Simulation, number: u32) {
             .collect()
     };
     let (forward, reverse) = (path(Direction::Forward), path(Direction::Reverse));
-    let config = Config::default().with(|c| c.mss = 1000);
+    let config = Config::simulated().with(|c| c.mss = 1000);
     let variant = ["sack", "unruffled", "tcp-pr-sack", "reno"][number as usize % 4];
     let source = simulation.add_source(SourceConfig {
         variant: Variant::parse(variant).expect("a variant"),

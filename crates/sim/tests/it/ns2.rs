@@ -79,7 +79,7 @@ impl Point {
 
     fn config(&self, seed: u64) -> Config {
         let mss = self.number("wire_bytes") as u32 - HEADER;
-        Config::default().with(|c| {
+        Config::simulated().with(|c| {
             c.mss = mss;
             c.window.initial = 2;
             c.rto.min = Duration::from_secs_f64(self.number("min_rto_s"));

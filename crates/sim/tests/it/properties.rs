@@ -235,7 +235,7 @@ fn config(mss: u32) -> impl Strategy<Value = Config> {
     let timing = (ms(5..1000), prop::option::of(ms(1..500)), any::<bool>());
     (windows, timing, isn()).prop_map(
         move |((initial, max, room), (min_rto, delayed_ack, timestamps), isn)| {
-            Config::default().with(|c| {
+            Config::simulated().with(|c| {
                 c.mss = mss;
                 c.window.initial = max.map_or(initial, |max| initial.min(max));
                 c.window.max = max;
@@ -301,8 +301,8 @@ fn a_fin_that_nobody_waits_for_any_more_is_reset() {
     let delay = Duration::from_millis(20);
     let case = Case {
         variant: "newreno".to_owned(),
-        sender: Config::default(),
-        receiver: Config::default(),
+        sender: Config::simulated(),
+        receiver: Config::simulated(),
         bytes: 1000,
         link: LinkConfig { delay, impairments: vec![blackout], ..LinkConfig::default() },
         seed: 1,
@@ -314,7 +314,7 @@ fn a_fin_that_nobody_waits_for_any_more_is_reset() {
 /// that slow start begins from still sends one.
 #[test]
 fn a_recovery_with_one_segment_let_out_leaves_a_window_of_one() {
-    let config = Config::default().with(|c| {
+    let config = Config::simulated().with(|c| {
         c.mss = 100;
         c.window.initial = 6;
         c.rto.min = Duration::from_millis(5);
@@ -357,8 +357,8 @@ fn every_sender_survives_the_worst_path() {
             let delay = Distribution::Exponential { mean: Duration::from_millis(80) };
             let case = Case {
                 variant: row.name.to_owned(),
-                sender: Config { isn: u32::MAX - 50_000, ..Config::default() },
-                receiver: Config::default(),
+                sender: Config { isn: u32::MAX - 50_000, ..Config::simulated() },
+                receiver: Config::simulated(),
                 bytes: 400_001,
                 link: LinkConfig {
                     rate: Rate::from_bps(10e6),

@@ -98,7 +98,7 @@ proptest! {
         let mut simulation = Simulation::new();
         let mut add = |direction| simulation.add_link(&link, direction, seed).expect("valid");
         let (forward, reverse) = (vec![add(Direction::Forward)], vec![add(Direction::Reverse)]);
-        let config = Config::default().with(|c| {c.mss = 1000;
+        let config = Config::simulated().with(|c| {c.mss = 1000;
 c.window.initial = initial_window;
 c.delayed_ack = delayed_ack.map(Duration::from_millis);
 c.receive_buffer = 1000 << room;

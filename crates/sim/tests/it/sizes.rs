@@ -39,7 +39,7 @@ fn acknowledgements(sack_block: u32) -> Vec<(usize, u64)> {
     let lossy = LinkConfig { impairments: vec![loss], ..link.clone() };
     let forward = simulation.add_link(&lossy, Direction::Forward, 1).expect("a link");
     let reverse = simulation.add_link(&link, Direction::Reverse, 1).expect("a link");
-    let config = Config::default().with(|c| {
+    let config = Config::simulated().with(|c| {
         c.mss = 1000;
         c.window.initial = 16;
     });

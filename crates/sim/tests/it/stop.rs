@@ -35,7 +35,7 @@ fn stopped(app: App) -> Counts {
     };
     let forward = simulation.add_link(&link, Direction::Forward, 1).expect("a link");
     let reverse = simulation.add_link(&link, Direction::Reverse, 1).expect("a link");
-    let config = Config::default().with(|c| c.mss = 1000);
+    let config = Config::simulated().with(|c| c.mss = 1000);
     let source = simulation.add_source(SourceConfig {
         variant: Variant::named("sack").expect("a sender"),
         sender: config.clone(),

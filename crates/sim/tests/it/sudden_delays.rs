@@ -43,7 +43,7 @@ fn run(name: &str) -> Counts {
     };
     let forward = simulation.add_link(&link, Direction::Forward, 1).expect("a link");
     let reverse = simulation.add_link(&link, Direction::Reverse, 1).expect("a link");
-    let config = Config::default().with(|c| {
+    let config = Config::simulated().with(|c| {
         c.mss = 960;
         c.window.initial = 2;
         c.rto.min = Duration::from_millis(200);

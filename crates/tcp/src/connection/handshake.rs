@@ -174,7 +174,7 @@ impl Connection {
             self.sender.sample_rtt(now.since(first), now);
             self.receiver.on_handshake(now.since(first));
         }
-        if self.config.window.heed_lost_syn && self.handshake.retries > 0 {
+        if self.config.window.lost_syn_is_congestion && self.handshake.retries > 0 {
             self.sender.after_lost_syn();
         }
         self.handshake.due = false;
@@ -204,7 +204,7 @@ impl Connection {
 
     /// Called when the peer did not answer a SYN in time.
     pub(super) fn on_handshake_timer(&mut self) {
-        if self.config.patience.syn_retries.is_some_and(|most| self.handshake.retries >= most) {
+        if self.config.timeouts.syn_retries.is_some_and(|most| self.handshake.retries >= most) {
             self.give_up();
             return;
         }

@@ -36,7 +36,7 @@ impl Idle {
 impl Connection {
     /// Starts the user timeout when a segment that requires an answer is sent.
     pub(super) fn expect_answer(&mut self, now: Instant) {
-        if let Some(patience) = self.config.patience.give_up
+        if let Some(patience) = self.config.timeouts.give_up
             && !self.timers.runs(ConnectionTimer::GiveUp)
         {
             self.timers.set(ConnectionTimer::GiveUp, now + patience);
@@ -47,7 +47,7 @@ impl Connection {
     /// connection open with a closed window indefinitely.
     #[inline]
     pub(super) fn on_answer(&mut self, now: Instant) {
-        if let Some(patience) = self.config.patience.give_up
+        if let Some(patience) = self.config.timeouts.give_up
             && self.timers.runs(ConnectionTimer::GiveUp)
         {
             self.timers.set(ConnectionTimer::GiveUp, now + patience);
@@ -71,7 +71,7 @@ impl Connection {
         } else if !self.timers.runs(ConnectionTimer::Persist) {
             let wait = self.sender.estimates().rto * (1 << self.idle.backoff.min(16));
             // A peer must be probed before it can be given up for not answering.
-            let patience = self.config.patience.give_up.map_or(wait, |patience| patience / 2);
+            let patience = self.config.timeouts.give_up.map_or(wait, |patience| patience / 2);
             self.timers
                 .set(ConnectionTimer::Persist, now + wait.min(self.config.rto.max).min(patience));
             self.expect_answer(now);
@@ -86,7 +86,7 @@ impl Connection {
 
     pub(super) fn start_keep_alive(&mut self, now: Instant) {
         self.idle.last_arrival = now;
-        if let Some(keep_alive) = self.config.patience.keep_alive {
+        if let Some(keep_alive) = self.config.timeouts.keep_alive {
             self.timers.set(ConnectionTimer::KeepAlive, now + keep_alive.idle);
         }
     }
@@ -99,7 +99,7 @@ impl Connection {
     }
 
     pub(super) fn on_keep_alive_timer(&mut self, now: Instant) {
-        let Some(keep_alive) = self.config.patience.keep_alive else { return };
+        let Some(keep_alive) = self.config.timeouts.keep_alive else { return };
         if !self.state.is_synchronised() || self.state == State::TimeWait {
             return;
         }

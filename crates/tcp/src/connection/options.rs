@@ -14,10 +14,10 @@ impl Connection {
         self.sender.stream.set_nagle(nagle);
     }
 
-    /// Sets [`PatienceConfig::give_up`](crate::PatienceConfig::give_up). The time that a segment
+    /// Sets [`TimeoutConfig::give_up`](crate::TimeoutConfig::give_up). The time that a segment
     /// has already waited for an answer counts.
     pub fn set_give_up(&mut self, patience: Option<Duration>, now: Instant) {
-        let before = std::mem::replace(&mut self.config.patience.give_up, patience);
+        let before = std::mem::replace(&mut self.config.timeouts.give_up, patience);
         if self.state == State::Closed {
             return;
         }
@@ -42,11 +42,11 @@ impl Connection {
         }
     }
 
-    /// Sets [`PatienceConfig::keep_alive`](crate::PatienceConfig::keep_alive). Switching
+    /// Sets [`TimeoutConfig::keep_alive`](crate::TimeoutConfig::keep_alive). Switching
     /// keep-alives on counts as a sign of life of the peer.
     pub fn set_keep_alive(&mut self, keep_alive: Option<KeepAlive>, now: Instant) {
         let keep_alive = keep_alive.map(KeepAlive::bounded);
-        let before = std::mem::replace(&mut self.config.patience.keep_alive, keep_alive);
+        let before = std::mem::replace(&mut self.config.timeouts.keep_alive, keep_alive);
         if !self.state.is_synchronised() || self.state == State::TimeWait {
             return;
         }

@@ -150,7 +150,7 @@ mod tests {
     }
 
     fn config() -> Config {
-        Config::default().with(|c| {
+        Config::simulated().with(|c| {
             c.timestamps.offer = true;
             c.timestamps.paws = Some(Duration::ZERO);
         })

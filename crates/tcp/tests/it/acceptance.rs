@@ -191,7 +191,7 @@ fn a_stranger_does_not_set_the_timestamp_that_must_not_be_older() {
 #[test]
 fn a_stranger_is_not_the_peer_that_was_asked() {
     let keep_alive = Some(KeepAlive { idle: ms(10_000), interval: ms(1000), count: 1 });
-    let mut t = End::established(config().with(|c| c.patience.keep_alive = keep_alive));
+    let mut t = End::established(config().with(|c| c.timeouts.keep_alive = keep_alive));
     t.at(9000).gets(". 1 a2").sends(". 1 a1").ignores(Ignored::UnacceptableAck);
     t.timer_at(10_000).timer().sends(". 0 a1").gets(". 1 a2").sends(". 1 a1");
     t.timer_at(11_000).timer().failed(Error::TimedOut);

@@ -85,7 +85,7 @@ fn any_config() -> impl Strategy<Value = Config> {
     let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (switches, 1..200_000_u64, 1..1500_u32).prop_map(
         |((timestamps, nagle, count_options, impatient, delay), receive_buffer, mss)| {
-            Config::default().with(|c| {
+            Config::simulated().with(|c| {
                 c.mss = mss;
                 c.segments.count_options = count_options;
                 c.receive_buffer = receive_buffer;
@@ -94,10 +94,10 @@ fn any_config() -> impl Strategy<Value = Config> {
                 c.nagle = nagle;
                 c.timestamps.paws = timestamps.then_some(Duration::ZERO);
                 c.isn = OURS.0;
-                c.patience.give_up = impatient.then_some(Duration::from_secs(30));
-                c.patience.syn_retries = impatient.then_some(4);
+                c.timeouts.give_up = impatient.then_some(Duration::from_secs(30));
+                c.timeouts.syn_retries = impatient.then_some(4);
                 c.delayed_ack = delay.then_some(Duration::from_millis(40));
-                c.patience.keep_alive = impatient.then_some(KeepAlive {
+                c.timeouts.keep_alive = impatient.then_some(KeepAlive {
                     idle: Duration::from_secs(20),
                     interval: Duration::from_secs(5),
                     count: 3,

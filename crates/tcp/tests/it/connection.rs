@@ -38,7 +38,7 @@ fn connected(config: &Config) -> (Connection, Connection) {
 
 #[test]
 fn the_handshake_times_the_round_trip() {
-    let (client, server) = connected(&Config::default());
+    let (client, server) = connected(&Config::simulated());
     assert_eq!(client.srtt(), Some(Duration::from_millis(100)));
     assert_eq!(server.srtt(), Some(Duration::ZERO));
 }
@@ -47,8 +47,8 @@ fn the_handshake_times_the_round_trip() {
 /// doubled.
 #[test]
 fn a_handshake_with_a_repeated_syn_is_no_sample() {
-    let mut client = Connection::connect(Config::default(), &variant());
-    let mut server = Connection::listen(Config::default(), &variant());
+    let mut client = Connection::connect(Config::simulated(), &variant());
+    let mut server = Connection::listen(Config::simulated(), &variant());
     assert_eq!(send(&mut client, 0).len(), 1, "this SYN is lost");
     assert_eq!(client.poll_timeout(), Some(at(1000)));
     client.handle_timeout(at(1000), &mut ());
@@ -61,8 +61,8 @@ fn a_handshake_with_a_repeated_syn_is_no_sample() {
 /// The same for the answer: a SYN that comes again has it sent again.
 #[test]
 fn a_handshake_with_a_repeated_answer_is_no_sample() {
-    let mut client = Connection::connect(Config::default(), &variant());
-    let mut server = Connection::listen(Config::default(), &variant());
+    let mut client = Connection::connect(Config::simulated(), &variant());
+    let mut server = Connection::listen(Config::simulated(), &variant());
     let syn = send(&mut client, 0)[0];
     server.handle_segment(&syn, at(0), &mut ());
     assert_eq!(send(&mut server, 0).len(), 1, "this answer is lost");
@@ -75,7 +75,8 @@ fn a_handshake_with_a_repeated_answer_is_no_sample() {
 /// The same where both connect: SYN and SYN-ACK have the same number, and the first may be lost.
 #[test]
 fn a_handshake_from_both_sides_is_no_sample() {
-    let [mut one, mut other] = [(); 2].map(|()| Connection::connect(Config::default(), &variant()));
+    let [mut one, mut other] =
+        [(); 2].map(|()| Connection::connect(Config::simulated(), &variant()));
     assert_eq!(send(&mut one, 0).len(), 1, "this SYN is lost");
     exchange(&mut other, &mut one, 900);
     exchange(&mut one, &mut other, 950);
@@ -98,7 +99,7 @@ fn data(number: u32, timestamp: u32) -> Segment {
 /// RFC 7323, section 4.3, its second example: out of order, every segment acknowledged.
 #[test]
 fn the_timestamp_of_the_segment_that_moved_the_edge_is_echoed() {
-    let (_, mut server) = connected(&Config::default().with(|c| c.timestamps.offer = true));
+    let (_, mut server) = connected(&Config::simulated().with(|c| c.timestamps.offer = true));
     // A, C, B, E, D with the times 101, 103, 102, 105, 104.
     for (number, time, echo) in
         [(1, 101, 101), (3, 103, 101), (2, 102, 102), (5, 105, 102), (4, 104, 104)]
@@ -117,7 +118,7 @@ fn the_timestamp_of_the_segment_that_moved_the_edge_is_echoed() {
 #[test]
 fn a_delayed_acknowledgement_echoes_the_oldest_segment() {
     let delayed_ack = Some(Duration::from_millis(50));
-    let (_, mut server) = connected(&Config::default().with(|c| {
+    let (_, mut server) = connected(&Config::simulated().with(|c| {
         c.timestamps.offer = true;
         c.delayed_ack = delayed_ack;
     }));
@@ -129,7 +130,7 @@ fn a_delayed_acknowledgement_echoes_the_oldest_segment() {
 
 #[test]
 fn both_ends_close_when_both_have_finished() {
-    let (mut client, mut server) = connected(&Config::default());
+    let (mut client, mut server) = connected(&Config::simulated());
     client.write(2500);
     client.finish();
     assert_eq!(client.state(), State::FinWait1);
@@ -149,8 +150,8 @@ fn both_ends_close_when_both_have_finished() {
 /// What has been written and finished before the handshake is sent, and closes, after it.
 #[test]
 fn a_connection_may_be_finished_before_it_is_established() {
-    let mut client = Connection::connect(Config::default(), &variant());
-    let mut server = Connection::listen(Config::default(), &variant());
+    let mut client = Connection::connect(Config::simulated(), &variant());
+    let mut server = Connection::listen(Config::simulated(), &variant());
     client.finish();
     exchange(&mut client, &mut server, 0);
     exchange(&mut server, &mut client, 100);
@@ -163,7 +164,7 @@ fn a_connection_may_be_finished_before_it_is_established() {
 /// again is answered again.
 #[test]
 fn a_closed_end_answers_a_fin_that_comes_again() {
-    let (mut client, mut server) = connected(&Config::default());
+    let (mut client, mut server) = connected(&Config::simulated());
     client.finish();
     exchange(&mut client, &mut server, 200);
     server.finish();

@@ -135,7 +135,7 @@ fn a_small_window_that_is_used_is_waited_for_no_longer_each_time() {
 /// Section 3.8.6.1: the first probe after a timeout, then ever more seldom; never given up.
 #[test]
 fn a_closed_window_is_probed_for_ever() {
-    let config = config().with(|c| c.patience.give_up = Some(ms(120_000)));
+    let config = config().with(|c| c.timeouts.give_up = Some(ms(120_000)));
     let mut t = End::connected(config, "S. 0 a1 w1000 mss1000");
     t.writes(2000).sends(". 1:1001 a1").gets(". 1 a1001 w0").sends("").timer_at(1000);
     let mut now = 0;
@@ -151,7 +151,7 @@ fn a_closed_window_is_probed_for_ever() {
 
 #[test]
 fn a_probe_without_an_answer_ends_the_connection_in_time() {
-    let config = config().with(|c| c.patience.give_up = Some(ms(5000)));
+    let config = config().with(|c| c.timeouts.give_up = Some(ms(5000)));
     let mut t = End::connected(config, "S. 0 a1 w1000 mss1000");
     t.writes(2000).sends(". 1:1001 a1").gets(". 1 a1001 w0").sends("");
     t.timer().sends(". 1001:1002 a1").timer().sends(". 1001:1002 a1");
@@ -235,7 +235,7 @@ fn the_last_segment_of_a_write_is_pushed() {
 
 fn keep_alive() -> End {
     let keep_alive = KeepAlive { idle: ms(60_000), interval: ms(5000), count: 2 };
-    End::established(config().with(|c| c.patience.keep_alive = Some(keep_alive)))
+    End::established(config().with(|c| c.timeouts.keep_alive = Some(keep_alive)))
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn traffic_keeps_alive() {
 #[test]
 fn a_peer_is_asked_once_a_second_at_the_most() {
     let none = KeepAlive { idle: ms(0), interval: ms(0), count: 2 };
-    let mut t = End::established(config().with(|c| c.patience.keep_alive = Some(none)));
+    let mut t = End::established(config().with(|c| c.timeouts.keep_alive = Some(none)));
     t.timer_at(1000).timer().sends(". 0 a1").timer_at(2000);
 
     let mut t = keep_alive();
@@ -273,7 +273,7 @@ fn a_peer_is_asked_once_a_second_at_the_most() {
     t.timer_at(2000).timer().sends(". 10 a1").timer_at(3000).timer().failed(Error::TimedOut);
 
     // What is on its way asks as well.
-    let mut t = End::established(config().with(|c| c.patience.keep_alive = Some(none)));
+    let mut t = End::established(config().with(|c| c.timeouts.keep_alive = Some(none)));
     t.at(900).writes(10).sends("P. 1:11 a1").timer_at(1000).timer().sends("").timer_at(1900);
 }
 

@@ -87,10 +87,10 @@ impl Observer for Bounds {
 /// Sends all, or panics after more steps than any sender takes.
 fn run(name: &str, path: &Path) {
     let variant = Variant::parse(name).expect("a sender");
-    let config = Config::default().with(|c| {
+    let config = Config::simulated().with(|c| {
         c.mss = MSS;
         c.isn = ISN;
-        c.patience.give_up = None;
+        c.timeouts.give_up = None;
     });
     let mut sender = Connection::connect(config, &variant);
     sender.write(SEGMENTS * u64::from(MSS));

@@ -84,10 +84,10 @@ fn run(name: &str, lies: &Lies) -> Watch {
     let variant = Variant::parse(name).expect("a sender");
     // Who acknowledges what has not come can never have it any more: the sender gives up at last.
     let give_up = Some(Duration::from_secs(100));
-    let config = Config::default().with(|c| {
+    let config = Config::simulated().with(|c| {
         c.mss = MSS;
         c.isn = 4_294_000_000;
-        c.patience.give_up = give_up;
+        c.timeouts.give_up = give_up;
     });
     let origin = SeqNr(config.isn);
     let mut sender = Connection::connect(config.clone(), &variant);

@@ -77,7 +77,7 @@ impl LatenessModel for TwoStage {
 fn window_after_a_confirmation(row: &str) -> f64 {
     let variant = Variant::named(row).expect("a row");
     let variant = variant.with_detector("two-stage", || Box::new(TwoStage)).expect("has parts");
-    let config = Config::default().with(|c| {
+    let config = Config::simulated().with(|c| {
         c.mss = 1000;
         c.window.initial = 20;
     });

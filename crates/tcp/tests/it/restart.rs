@@ -57,7 +57,7 @@ fn a_smaller_window_is_not_raised() {
 }
 
 fn heedful() -> Config {
-    config().with(|c| c.window.heed_lost_syn = true)
+    config().with(|c| c.window.lost_syn_is_congestion = true)
 }
 
 /// RFC 5681, section 3.1; RFC 6298, 5.7.

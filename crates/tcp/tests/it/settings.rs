@@ -18,7 +18,7 @@ fn settings_for_packets_refuse_older_timestamps() {
 /// The patience is counted from when the segment left, not from when it is set.
 #[test]
 fn a_shorter_patience_counts_from_the_beginning_of_the_wait() {
-    let mut t = End::established(config().with(|c| c.patience.give_up = Some(ms(10_000))));
+    let mut t = End::established(config().with(|c| c.timeouts.give_up = Some(ms(10_000))));
     t.writes(100).sends("P. 1:101 a1").at(100);
     t.connection.set_give_up(Some(ms(500)), Instant::from_millis(1_000_100));
     t.timer_at(500).timer().sends("").failed(Error::TimedOut);
@@ -72,7 +72,7 @@ impl CongestionControl for Held {
 fn a_control_from_outside_shows_its_variables() {
     let variant = Variant::named("sack").expect("a row");
     let variant = variant.with_control("held", || Box::new(Held)).expect("composed of parts");
-    let connection = Connection::connect(Config::default(), &variant);
+    let connection = Connection::connect(Config::simulated(), &variant);
     assert_eq!(connection.variable("held_at", Instant::ZERO), Some(7.0));
     assert_eq!(connection.variable("dupthresh", Instant::ZERO), Some(3.0));
     assert_eq!(connection.variable("fa_ratio", Instant::ZERO), None);

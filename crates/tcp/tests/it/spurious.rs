@@ -20,7 +20,7 @@ struct Trace {
 impl Trace {
     /// A connection of `variant` with an initial window of ten to a peer with or without SACK.
     fn new(variant: &Variant, sack: bool, seed: u64) -> Self {
-        let config = Config::default().with(|c| {
+        let config = Config::simulated().with(|c| {
             c.mss = MSS;
             c.rto.min = Duration::from_millis(200);
             c.receive_buffer = 1 << 20;
@@ -352,7 +352,7 @@ fn westwood_counts_what_duplicates_have_told_only_once() {
 #[test]
 fn a_late_original_does_not_turn_the_echoed_time_back() {
     let variant = Variant::parse("sack+eifel").expect("makes sense");
-    let mut receiver = Connection::listen(Config::default(), &variant);
+    let mut receiver = Connection::listen(Config::simulated(), &variant);
     let now = Instant::from_millis(500);
     let mut gets = |seq: u32, len: u32, flags: Flags, value: u32| {
         let timestamps = Some(Timestamps { value, echo: 0 });

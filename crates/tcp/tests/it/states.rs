@@ -50,7 +50,7 @@ fn a_simultaneous_open_survives_losses() {
 
 #[test]
 fn a_syn_is_sent_again_ever_more_seldom_and_given_up() {
-    let mut t = End::connect(config().with(|c| c.patience.syn_retries = Some(3)));
+    let mut t = End::connect(config().with(|c| c.timeouts.syn_retries = Some(3)));
     t.sends("S 0").timer_at(1000).timer().sends("S 0").timer_at(3000);
     t.timer().sends("S 0").timer_at(7000).timer().sends("S 0").timer_at(15_000);
     t.timer().sends("").failed(Error::TimedOut);
@@ -58,7 +58,7 @@ fn a_syn_is_sent_again_ever_more_seldom_and_given_up() {
 
 #[test]
 fn a_syn_ack_is_given_up_as_well() {
-    let mut t = End::listen(config().with(|c| c.patience.syn_retries = Some(1)));
+    let mut t = End::listen(config().with(|c| c.timeouts.syn_retries = Some(1)));
     t.gets("S 0").sends("S. 0 a1").timer().sends("S. 0 a1").timer().failed(Error::TimedOut);
 }
 
@@ -113,7 +113,7 @@ fn a_listener_keeps_its_buffer_when_an_attempt_comes_to_nothing() {
 /// What was learnt of the peer that did not come says nothing of the next one.
 #[test]
 fn the_next_attempt_begins_with_the_first_timeout() {
-    let mut t = End::listen(config().with(|c| c.patience.syn_retries = Some(1)));
+    let mut t = End::listen(config().with(|c| c.timeouts.syn_retries = Some(1)));
     t.gets("S 0").sends("S. 0 a1").timer_at(1000).timer().sends("S. 0 a1").timer_at(3000);
     t.cannot_reach(Unreachable::Host, 0).gets("R 1").sends("").is(State::Listen).no_timer();
     t.gets("S 0").sends("S. 0 a1").timer_at(2000).timer().sends("S. 0 a1").timer_at(4000);
@@ -365,7 +365,7 @@ fn what_comes_after_the_end_is_for_the_driver_to_reset() {
 /// Section 3.8.3: what was sent gets no answer.
 #[test]
 fn silence_ends_the_connection_in_time() {
-    let mut t = End::established(config().with(|c| c.patience.give_up = Some(ms(10_000))));
+    let mut t = End::established(config().with(|c| c.timeouts.give_up = Some(ms(10_000))));
     t.no_timer().writes(100).sends("P. 1:101 a1");
     t.timer().sends("P. 1:101 a1").timer().sends("P. 1:101 a1").timer().sends("P. 1:101 a1");
     t.timer_at(10_000).timer().sends("").failed(Error::TimedOut);
@@ -373,7 +373,7 @@ fn silence_ends_the_connection_in_time() {
 
 #[test]
 fn an_answer_in_time_is_enough() {
-    let mut t = End::established(config().with(|c| c.patience.give_up = Some(ms(10_000))));
+    let mut t = End::established(config().with(|c| c.timeouts.give_up = Some(ms(10_000))));
     t.writes(100).sends("P. 1:101 a1").timer().sends("P. 1:101 a1");
     t.at(2000).gets(". 1 a101").sends("").no_timer();
     t.at(60_000).writes(1).sends("P. 101:102 a1").at(60_100).gets(". 1 a102").no_timer();

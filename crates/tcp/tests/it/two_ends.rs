@@ -257,8 +257,8 @@ fn config() -> impl Strategy<Value = Config> {
                 c.nagle = nagle;
                 c.timestamps.paws = paws.then_some(Duration::ZERO);
                 // Nobody gives up, however bad the path.
-                c.patience.syn_retries = None;
-                c.patience.give_up = None;
+                c.timeouts.syn_retries = None;
+                c.timeouts.give_up = None;
             })
         },
     )
@@ -383,8 +383,8 @@ fn a_reset_after_time_wait_is_told_to_who_has_heard_nothing() {
             c.nagle = initial.is_some();
             c.timestamps.offer = false;
             c.timestamps.paws = None;
-            c.patience.syn_retries = None;
-            c.patience.give_up = None;
+            c.timeouts.syn_retries = None;
+            c.timeouts.give_up = None;
         })
     });
     let network = Network {

@@ -43,9 +43,9 @@ fn a_message_about_nothing_on_its_way_is_ignored() {
 /// Whoever gives up says why.
 #[test]
 fn the_reason_is_given_when_the_peer_stays_silent() {
-    let mut t = End::established(config().with(|c| c.patience.give_up = Some(ms(1500))));
+    let mut t = End::established(config().with(|c| c.timeouts.give_up = Some(ms(1500))));
     t.writes(100).sends("P. 1:101 a1").cannot_reach(Unreachable::Host, 1);
     t.timer().sends("P. 1:101 a1").timer().failed(Error::Unreachable);
-    let mut t = End::connect(config().with(|c| c.patience.syn_retries = Some(0)));
+    let mut t = End::connect(config().with(|c| c.timeouts.syn_retries = Some(0)));
     t.sends("S 0").cannot_reach(Unreachable::Host, 0).timer().failed(Error::Unreachable);
 }

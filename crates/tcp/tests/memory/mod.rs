@@ -22,7 +22,7 @@ pub(crate) fn established(
     window: u32,
     now: Instant,
 ) -> (Connection, SeqNr, Segment) {
-    let config = Config::default().with(|c| {
+    let config = Config::simulated().with(|c| {
         c.mss = MSS;
         c.window.initial = window;
     });

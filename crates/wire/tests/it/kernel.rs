@@ -116,7 +116,7 @@ fn resets_are_heard_on_both_sides() {
 #[test]
 fn a_peer_that_vanishes_is_given_up() {
     Lab::with(
-        |config| config.connection.patience.give_up = Some(unruffled_units::Duration::from_secs(4)),
+        |config| config.connection.timeouts.give_up = Some(unruffled_units::Duration::from_secs(4)),
         |lab| {
             let mut connections = [false, true].map(|v6| connected(lab, v6));
             if !lab.cut_off() {

@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn enhanced_sampling_covers_the_percentile_of_all_samples() {
-        let config = crate::Config::default().with(|c| c.rto.min = ms(1));
+        let config = crate::Config::simulated().with(|c| c.rto.min = ms(1));
         let mut r = Rto::new(&config, AnyTimer::Percentile(Percentile::new(0.998)));
         r.sample(ms(900), 1.0);
         for _ in 0..400 {

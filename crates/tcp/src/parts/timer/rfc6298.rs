@@ -201,7 +201,7 @@ mod tests {
     }
 
     fn rto(min: Duration) -> Rto {
-        let config = Config::default().with(|c| c.rto.min = min);
+        let config = Config::simulated().with(|c| c.rto.min = min);
         Rto::new(&config, AnyTimer::Rfc6298(Rfc6298))
     }
 
@@ -278,8 +278,8 @@ mod tests {
     fn the_first_timeout_and_the_doublings_are_bounded_as_told() {
         // ns-2 before 2007: 6 s, 64 times at most.
         let (initial, max) = (Duration::from_secs(6), Duration::from_secs(100_000));
-        let bounds = RtoConfig { initial, max, max_doublings: 6, ..Config::default().rto };
-        let config = |rto| Config::default().with(|c| c.rto = rto);
+        let bounds = RtoConfig { initial, max, max_doublings: 6, ..Config::simulated().rto };
+        let config = |rto| Config::simulated().with(|c| c.rto = rto);
         let mut r = Rto::new(&config(bounds), AnyTimer::Rfc6298(Rfc6298));
         assert_eq!(r.current(), initial);
         (0..9).for_each(|_| r.back_off());
@@ -294,7 +294,7 @@ mod tests {
     fn the_minimum_may_bound_the_doubled_timeout() {
         let min = Duration::from_secs(1);
         let timeouts = |min_after_backoff| {
-            let config = Config::default().with(|c| {
+            let config = Config::simulated().with(|c| {
                 c.rto.min = min;
                 c.ns2.min_after_backoff = min_after_backoff;
             });

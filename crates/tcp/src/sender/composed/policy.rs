@@ -80,7 +80,7 @@ impl Reduction {
 impl Composition {
     /// Returns a description of each part.
     pub(crate) fn about(&self) -> Vec<(&'static str, String)> {
-        let config = Config::default();
+        let config = Config::simulated();
         let limited_transmit = (self.limited_transmit)(&config);
         let mut parts = vec![
             ("acknowledgements", self.acks.about().to_owned()),

@@ -382,7 +382,7 @@ mod tests {
 
     #[test]
     fn a_reduction_leaves_room_for_what_is_late_of_all_that_it_leads_to() {
-        let (config, variant) = (Config::default(), Variant::named("unruffled").expect("a row"));
+        let (config, variant) = (Config::simulated(), Variant::named("unruffled").expect("a row"));
         let Recipe::Composed(parts) = variant.recipe() else { panic!("composed of parts") };
         let mut sender = Composed::new(&config, parts);
         sender.detector = boxed(SomeLate);

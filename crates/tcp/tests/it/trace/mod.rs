@@ -54,7 +54,7 @@ impl Trace {
     pub(crate) fn of(variant: &str) -> Setup {
         Setup {
             variant: Variant::named(variant).expect("a variant of this name"),
-            config: Config { mss: SEGMENT as u32, isn: ISN, ..Config::default() },
+            config: Config { mss: SEGMENT as u32, isn: ISN, ..Config::simulated() },
             rtt: Duration::from_millis(100),
             segments: 1 << 40,
             sack: true,

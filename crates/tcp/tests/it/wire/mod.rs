@@ -25,7 +25,7 @@ pub(crate) const THEIRS: SeqNr = SeqNr(u32::MAX - 150);
 
 /// Segments of 1000 octets and windows without scale.
 pub(crate) fn config() -> Config {
-    Config { mss: 1000, receive_buffer: 10_000, isn: OURS.0, ..Config::default() }
+    Config { mss: 1000, receive_buffer: 10_000, isn: OURS.0, ..Config::simulated() }
 }
 
 /// One end.

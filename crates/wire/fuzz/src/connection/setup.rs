@@ -39,7 +39,7 @@ pub(super) fn config(input: &mut Input<'_>) -> Config {
     let ip = if v6 { IpVersion::V6 } else { IpVersion::V4 };
     let keep_alive =
         KeepAlive { idle: Duration::from_secs(20), interval: Duration::from_secs(5), count: 3 };
-    Config::default().with(|c| {
+    Config::simulated().with(|c| {
         c.mss = input.choose(&[1000, 1460, 536, 100, 1, 9000, 65_495]);
         c.receive_buffer = input.choose(&[10_000, 65_535, 4 << 20, 100_000, 1000, 100, 1, 1 << 32]);
         c.initial_receive_buffer = counted.then_some(5000);
@@ -54,9 +54,9 @@ pub(super) fn config(input: &mut Input<'_>) -> Config {
         c.delayed_ack = delays.then_some(Duration::from_millis(40));
         c.ns2.duplicates = if counted { Duplicates::Run } else { Duplicates::Sacked };
         c.ns2.pipe = if counted { Pipe::Counted } else { Pipe::SetPipe };
-        c.patience.give_up = impatient.then_some(Duration::from_secs(30));
-        c.patience.syn_retries = impatient.then_some(4);
-        c.patience.keep_alive = asks.then_some(keep_alive);
+        c.timeouts.give_up = impatient.then_some(Duration::from_secs(30));
+        c.timeouts.syn_retries = impatient.then_some(4);
+        c.timeouts.keep_alive = asks.then_some(keep_alive);
         c.isn = OURS.0;
         c.timestamps.offset = u32::MAX - 1_000_100;
         c.timestamps.offer = timestamps;

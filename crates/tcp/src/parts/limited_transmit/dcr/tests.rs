@@ -11,7 +11,7 @@ const MSS: u64 = 1000;
 /// A sender of `name` with ten segments in flight and a window of 10 in congestion avoidance.
 /// A round trip takes 100 ms.
 fn sender(name: &str) -> Sender {
-    let config = Config { mss: MSS as u32, ..Config::default() };
+    let config = Config { mss: MSS as u32, ..Config::simulated() };
     let mut sender = Sender::new(&config, Variant::named(name).expect("a sender").recipe());
     sender.stream.write(u64::MAX / 2);
     sender.stream.set_window(0, 1 << 40);

@@ -56,7 +56,7 @@ fn draws_fill_the_interval_evenly() {
 #[test]
 fn senders_draw_their_own_numbers_or_all_the_same() {
     let drawn = |draws, seed| {
-        let config = Config::default().with(|c| c.seed = seed);
+        let config = Config::simulated().with(|c| c.seed = seed);
         let settings = Settings { draws, ..PLAIN };
         build(settings, MEDIUM_SCALE, &config).draw(ms(100), 10.0)
     };
@@ -158,7 +158,7 @@ fn the_same_seed_draws_the_same_and_another_does_not() {
 #[test]
 fn the_first_timeout_is_drawn_if_so_told() {
     let first = |first, seed| {
-        let config = Config::default().with(|c| c.seed = seed);
+        let config = Config::simulated().with(|c| c.seed = seed);
         let timer = build(Settings { first, ..PLAIN }, MEDIUM_SCALE, &config);
         crate::parts::timer::Rto::new(&config, timer).compute(1.0, None)
     };

@@ -36,7 +36,7 @@ impl Run {
             Form::Extreme => super::super::EXTREME,
         };
         let values: Vec<f64> = version.parameters.iter().map(|p| p.default).collect();
-        let config = Config::default().with(|c| c.window.initial = initial_window);
+        let config = Config::simulated().with(|c| c.window.initial = initial_window);
         let pr = Tables::new(&config, &(version.read)(&values));
         Self { pr, dropped: BTreeSet::new(), next: 0 }
     }
