@@ -325,7 +325,7 @@ pub struct Rtt {
     pub clock_step_ms: Option<f64>,
     /// Distribution of the round trips from the capture point to the receiver and back.
     pub samples: Option<DurationSummary>,
-    /// The same over time, in milliseconds.
+    /// Round trips from the capture point to the receiver and back over time, in milliseconds.
     pub over_time: Vec<Bin>,
 }
 

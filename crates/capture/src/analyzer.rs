@@ -309,7 +309,7 @@ mod tests {
         }
     }
 
-    /// Data may take another way than its acknowledgements.
+    /// Data may take another path than its acknowledgements.
     #[test]
     fn acknowledgements_alone_are_followed_in_bounded_memory() {
         let limits = Limits { segments: 100, ..Limits::default() };

@@ -1,4 +1,4 @@
-//! Packet traces that were once analyzed wrongly.
+//! Packet traces that were once analysed wrongly.
 
 use unruffled_capture::{Cause, Direction, judge};
 

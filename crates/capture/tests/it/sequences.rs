@@ -335,7 +335,7 @@ fn one_late_segment_slows_a_sender_as_much_as_several_losses_in_a_row() {
 
 /// A retransmission is lost, and the sender sends new data until the timer expires (RFC 6298, section 5).
 #[test]
-fn a_timeout_is_recognized_although_the_sender_was_not_silent_before_it() {
+fn a_timeout_is_recognised_although_the_sender_was_not_silent_before_it() {
     let mut trace = Trace::at_sender(false);
     pass_ten(&mut trace);
     trace.ack(150.0, 1, 0, &[]);
@@ -412,7 +412,7 @@ fn packets_that_pass_two_interfaces_are_copies() {
 
 /// A router decrements the time to live: what it forwards milliseconds later is a copy.
 #[test]
-fn copies_after_a_queue_are_recognized_by_their_time_to_live() {
+fn copies_after_a_queue_are_recognised_by_their_time_to_live() {
     let mut trace = Trace::at_a_router();
     (0..10).for_each(|n| {
         trace.data(100.0 + f64::from(n), n, n + 2);

@@ -33,7 +33,7 @@ fn is_rtt_known(plan: &Plan) -> bool {
 }
 
 /// Returns whether something distinguishes a copy from a retransmission.
-fn are_copies_recognizable(plan: &Plan) -> bool {
+fn are_copies_recognisable(plan: &Plan) -> bool {
     let numbered = matches!(plan.ids, Ids::Counter(_) | Ids::Busy(_) | Ids::Random);
     // A copy passes on the way, before its packet is acknowledged.
     if let Copies::Routers(_, us) | Copies::Reversed(_, us) = plan.copies
@@ -109,7 +109,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_analysis_matches_the_transfer(plan in plans().prop_filter("copies", are_copies_recognizable)) {
+    fn the_analysis_matches_the_transfer(plan in plans().prop_filter("copies", are_copies_recognisable)) {
         let (truth, analysis) = Transfer::run(&plan);
         prop_assert_eq!(analysis.connections.len(), 1);
         let differences = differences(&plan, &truth, client_data(&analysis));

@@ -41,7 +41,7 @@ pub(crate) enum Copies {
     Interface(u32),
     /// After that many routers, that many microseconds later.
     Routers(u8, u32),
-    /// The same, but the capture has the packets of the second place before those of the first.
+    /// Like `Routers`, but the capture has the packets of the second place before those of the first.
     Reversed(u8, u32),
 }
 
