@@ -1,12 +1,8 @@
 //! Results of an analysis, as plain values with stable names in the JSON.
 
-mod builder;
-
 use std::net::SocketAddr;
 
 use serde::Serialize;
-
-pub(crate) use builder::AnalysisBuilder;
 
 use crate::drawing::Drawing;
 use crate::histogram::DurationSummary;

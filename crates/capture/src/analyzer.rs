@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::analysis::{Analysis, AnalysisBuilder};
+use crate::analysis::Analysis;
+use crate::builder::AnalysisBuilder;
 use crate::clock::ClockEstimator;
 use crate::connection::TcpConnection;
 use crate::conversation::Conversation;

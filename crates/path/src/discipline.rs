@@ -4,10 +4,10 @@ mod drop_tail;
 mod red;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use unruffled_units::Instant;
+use unruffled_units::{Duration, Instant, Rate};
 
+use crate::ConfigError;
 use crate::transmitter::{Transmission, Transmitter};
-use crate::{ConfigError, LinkConfig};
 
 use drop_tail::DropTail;
 pub use red::Red;
@@ -21,15 +21,19 @@ pub(crate) enum Discipline {
 }
 
 impl Discipline {
-    /// Creates the discipline of `config`. Only RED calls `rng`, for its random numbers.
+    /// Creates the discipline of a link with that rate, delay and limit of its queue: RED with settings,
+    /// else drop-tail. Only RED calls `rng`, for its random numbers.
     pub(crate) fn new(
-        config: &LinkConfig,
+        red: Option<&Red>,
+        rate: Option<Rate>,
+        delay: Duration,
+        limit: Option<u32>,
         rng: impl FnOnce() -> Xoshiro256PlusPlus,
     ) -> Result<Self, ConfigError> {
-        let drop_tail = DropTail::new(config.queue)?;
-        Ok(match &config.red {
+        let drop_tail = DropTail::new(limit)?;
+        Ok(match red {
             None => Self::DropTail(drop_tail),
-            Some(red) => Self::Red(Box::new(RedQueue::new(red, config, rng())?)),
+            Some(red) => Self::Red(Box::new(RedQueue::new(red, rate, delay, limit, rng())?)),
         })
     }
 

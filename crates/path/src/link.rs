@@ -141,10 +141,13 @@ impl Link {
         }
         let is_plain = stages.is_empty() && resender.is_none() && config.red.is_none();
         let limit = config.queue.map_or(usize::MAX, |limit| limit as usize);
+        // Its stream follows those of the impairments, which therefore do not depend on the queue.
+        let rng = || streams.next_for(direction);
+        let discipline =
+            Discipline::new(config.red.as_ref(), config.rate, config.delay, config.queue, rng)?;
         Ok(Self {
             plain_limit: is_plain.then_some(limit),
-            // Its stream follows those of the impairments, which therefore do not depend on the queue.
-            discipline: Discipline::new(config, || streams.next_for(direction))?,
+            discipline,
             transmitter: Transmitter::new(config.rate),
             delay: config.delay,
             stages,

@@ -11,9 +11,9 @@ use std::collections::VecDeque;
 
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use unruffled_units::{Duration, Instant};
+use unruffled_units::{Duration, Instant, Rate};
 
-use crate::{ConfigError, LinkConfig};
+use crate::ConfigError;
 pub use settings::Red;
 
 /// RED queue. Sizes are in octets or in packets, depending on its settings.
@@ -61,14 +61,17 @@ impl Waiting {
 }
 
 impl RedQueue {
+    /// Creates an empty queue of at most `limit` waiting packets, on a link with that rate and delay.
     pub(crate) fn new(
         red: &Red,
-        link: &LinkConfig,
+        rate: Option<Rate>,
+        delay: Duration,
+        limit: Option<u32>,
         rng: Xoshiro256PlusPlus,
     ) -> Result<Self, ConfigError> {
         red.check().map_err(|error| error.within("red"))?;
         let &Red { min, max, weight, gentle, bytes, mean_packet, max_p } = red;
-        let Some(rate) = link.rate else {
+        let Some(rate) = rate else {
             return Err(ConfigError::new("rate", "given for a RED queue", "infinite"));
         };
         let packets_per_second = rate.bps() / (8.0 * f64::from(mean_packet));
@@ -76,9 +79,9 @@ impl RedQueue {
         Ok(Self {
             min: min * unit,
             max: max * unit,
-            limit: link.queue.map_or(f64::INFINITY, |limit| f64::from(limit) * unit),
+            limit: limit.map_or(f64::INFINITY, |limit| f64::from(limit) * unit),
             weight: weight
-                .unwrap_or_else(|| automatic_weight(packets_per_second, link.delay.as_secs_f64())),
+                .unwrap_or_else(|| automatic_weight(packets_per_second, delay.as_secs_f64())),
             gentle,
             bytes,
             mean_packet,

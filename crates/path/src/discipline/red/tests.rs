@@ -1,26 +1,20 @@
 //! Tests of RED against the formulae of `red.cc`.
 
-use rand::SeedableRng;
-use unruffled_units::{Duration, Rate};
-
 use super::*;
+use rand::SeedableRng;
 
 const fn at(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// Returns a link of 4 Mbit/s, which sends a packet of 500 octets in 1 ms.
-fn link(queue: Option<u32>) -> LinkConfig {
-    LinkConfig {
-        rate: Rate::from_bps(4e6),
-        delay: Duration::from_millis(10),
-        queue,
-        ..LinkConfig::default()
-    }
+/// Creates a queue of a link that sends a packet of 500 octets in 1 ms and delays it by 10 ms.
+fn queue_of(settings: &Red, limit: Option<u32>) -> Result<RedQueue, ConfigError> {
+    let rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    RedQueue::new(settings, Rate::from_bps(4e6), Duration::from_millis(10), limit, rng)
 }
 
-fn red(red: Red) -> RedQueue {
-    RedQueue::new(&red, &link(None), Xoshiro256PlusPlus::seed_from_u64(1)).unwrap()
+fn red(settings: &Red) -> RedQueue {
+    queue_of(settings, None).unwrap()
 }
 
 fn in_packets() -> Red {
@@ -29,7 +23,7 @@ fn in_packets() -> Red {
 
 /// Returns a queue whose average is `average` and whose last drop was `count` packets ago.
 fn queue_at(settings: Red, average: f64, count: u64) -> RedQueue {
-    RedQueue { average, count, count_bytes: 500 * count, above: true, ..red(settings) }
+    RedQueue { average, count, count_bytes: 500 * count, above: true, ..red(&settings) }
 }
 
 fn assert_close(found: f64, expected: f64) {
@@ -80,12 +74,12 @@ fn the_weight_follows_from_the_link() {
     assert!((weight - 7.6014e-5).abs() < 1e-9, "{weight}");
     // Shorter round trips count as 100 ms.
     assert_close(automatic_weight(1000.0, 0.01), 1.0 - (-0.001_f64).exp());
-    assert_close(red(Red::default()).weight, 1.0 - (-0.001_f64).exp());
+    assert_close(red(&Red::default()).weight, 1.0 - (-0.001_f64).exp());
 }
 
 #[test]
 fn the_average_moves_by_the_weight_and_decays_while_the_link_is_idle() {
-    let mut queue = red(Red { weight: Some(0.5), ..in_packets() });
+    let mut queue = red(&Red { weight: Some(0.5), ..in_packets() });
     for sent in 1..=3 {
         queue.push(1000, at(sent));
     }
@@ -100,7 +94,7 @@ fn the_average_moves_by_the_weight_and_decays_while_the_link_is_idle() {
 
 #[test]
 fn the_queue_does_not_include_packets_in_service() {
-    let mut queue = red(Red::default());
+    let mut queue = red(&Red::default());
     queue.push(1000, at(0));
     queue.push(1000, at(2));
     queue.push(40, at(4));
@@ -112,7 +106,7 @@ fn the_queue_does_not_include_packets_in_service() {
 #[test]
 fn the_first_packet_above_the_threshold_is_admitted() {
     let settings = Red { weight: Some(1.0), gentle: false, ..in_packets() };
-    let mut queue = red(settings);
+    let mut queue = red(&settings);
     for _ in 0..20 {
         queue.push(1000, at(10));
     }
@@ -124,15 +118,14 @@ fn the_first_packet_above_the_threshold_is_admitted() {
 #[test]
 fn a_packet_is_admitted_while_at_most_one_waits() {
     // Random drops require more than one waiting packet, regardless of the thresholds.
-    let mut queue = red(Red { weight: Some(1.0), min: 0.0, max: 0.1, ..in_packets() });
+    let mut queue = red(&Red { weight: Some(1.0), min: 0.0, max: 0.1, ..in_packets() });
     queue.push(1000, at(10));
     assert!((0..100).all(|_| queue.admits(1000, at(0), at(11))));
 }
 
 #[test]
 fn a_full_queue_drops_every_packet_and_resets_the_count() {
-    let rng = Xoshiro256PlusPlus::seed_from_u64(1);
-    let mut queue = RedQueue::new(&in_packets(), &link(Some(3)), rng).unwrap();
+    let mut queue = queue_of(&in_packets(), Some(3)).unwrap();
     for _ in 0..3 {
         assert!(queue.admits(1000, at(0), at(11)));
         queue.push(1000, at(10));
@@ -165,26 +158,23 @@ fn gaps_between_drops_are_uniform() {
 
 #[test]
 fn an_error_names_the_setting_that_is_out_of_range() {
-    let error = |red: Red, link: LinkConfig| {
-        let rng = Xoshiro256PlusPlus::seed_from_u64(1);
-        RedQueue::new(&red, &link, rng).unwrap_err().to_string()
-    };
-    let of = |red| error(red, link(None));
+    let error = |settings: Red| queue_of(&settings, None).unwrap_err().to_string();
     let default = Red::default;
-    assert_eq!(of(Red { min: -1.0, ..default() }), "red.min must be at least 0 packets, not -1");
-    assert_eq!(of(Red { max: 5.0, ..default() }), "red.max must be greater than min, not 5");
+    assert_eq!(error(Red { min: -1.0, ..default() }), "red.min must be at least 0 packets, not -1");
+    assert_eq!(error(Red { max: 5.0, ..default() }), "red.max must be greater than min, not 5");
     assert_eq!(
-        of(Red { weight: Some(0.0), ..default() }),
+        error(Red { weight: Some(0.0), ..default() }),
         "red.weight must be greater than 0 and at most 1, not 0"
     );
     assert_eq!(
-        of(Red { max_p: f64::NAN, ..default() }),
+        error(Red { max_p: f64::NAN, ..default() }),
         "red.max_p must be greater than 0 and at most 1, not NaN"
     );
     assert_eq!(
-        of(Red { mean_packet: 0, ..default() }),
+        error(Red { mean_packet: 0, ..default() }),
         "red.mean_packet must be at least 1 octet, not 0"
     );
-    let fast = LinkConfig { rate: None, ..link(None) };
-    assert_eq!(error(default(), fast), "rate must be given for a RED queue, not infinite");
+    let rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    let without_rate = RedQueue::new(&default(), None, Duration::ZERO, None, rng).unwrap_err();
+    assert_eq!(without_rate.to_string(), "rate must be given for a RED queue, not infinite");
 }
