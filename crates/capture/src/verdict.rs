@@ -235,7 +235,8 @@ fn is_reordered_without_sack(direction: &Direction) -> bool {
 }
 
 fn reordering(direction: &Direction) -> Verdict {
-    let (late, resent) = (direction.reordering(), &direction.retransmissions);
+    let late = direction.reordering();
+    let resent = &direction.retransmissions;
     let windows = &direction.windows;
     let proved = resent.reasons.dsack
         + resent.reasons.timestamps

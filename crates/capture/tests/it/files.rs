@@ -91,7 +91,8 @@ fn pcapng_with_obsolete_blocks(endianness: Endianness) -> Vec<u8> {
     let short = |value: u16| if big { value.to_be_bytes() } else { value.to_le_bytes() };
     let long = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
     for number in 0..PACKETS {
-        let (data, ticks) = (packet(number), at(number).as_nanos() as u64);
+        let data = packet(number);
+        let ticks = at(number).as_nanos() as u64;
         // A comment of four octets, and the end of the options.
         let options = [&short(1)[..], &short(4), b"late", &long(0)].concat();
         let length = (12 + 20 + data.len() + options.len()) as u32;
@@ -136,7 +137,8 @@ fn analysed(octets: &[u8]) -> Result<(Analysis, Option<Error>), Error> {
 
 #[test]
 fn every_format_yields_the_same_analysis() {
-    let (big, little) = (Endianness::Big, Endianness::Little);
+    let big = Endianness::Big;
+    let little = Endianness::Little;
     let expected = analysed(&pcap(TsResolution::NanoSecond, little)).unwrap();
     assert_eq!(expected.1, None);
     let direction = &expected.0.connections[0].directions[0];

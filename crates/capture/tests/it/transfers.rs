@@ -81,7 +81,8 @@ fn differences(plan: &Plan, truth: &Truth, found: &Direction) -> Vec<String> {
     }
     check("probes", truth.probes as f64, found.windows.probes as f64, 0.0);
     check("octets", truth.octets as f64, found.traffic.stream_bytes as f64, 0.0);
-    let (rtt, tick) = (plan.rtt_us as f64 / 1000.0, plan.clock_us as f64 / 1000.0);
+    let rtt = plan.rtt_us as f64 / 1000.0;
+    let tick = plan.clock_us as f64 / 1000.0;
     let margin = tick * 2.0 + rtt * 0.02 + 0.1;
     if let Some(ms) = found.rtt.min_ms {
         // After a pause of the sender, an echoed timestamp measures more than the round trip.
