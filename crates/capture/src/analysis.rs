@@ -1,12 +1,8 @@
 //! Results of an analysis, as plain values with stable names in the JSON.
 
-mod builder;
-
 use std::net::SocketAddr;
 
 use serde::Serialize;
-
-pub(crate) use builder::AnalysisBuilder;
 
 use crate::drawing::Drawing;
 use crate::histogram::DurationSummary;
@@ -325,7 +321,7 @@ pub struct Rtt {
     pub clock_step_ms: Option<f64>,
     /// Distribution of the round trips from the capture point to the receiver and back.
     pub samples: Option<DurationSummary>,
-    /// The same over time, in milliseconds.
+    /// Round trips from the capture point to the receiver and back over time, in milliseconds.
     pub over_time: Vec<Bin>,
 }
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::analysis::{Analysis, AnalysisBuilder};
+use crate::analysis::Analysis;
+use crate::builder::AnalysisBuilder;
 use crate::clock::ClockEstimator;
 use crate::connection::TcpConnection;
 use crate::conversation::Conversation;
@@ -309,7 +310,7 @@ mod tests {
         }
     }
 
-    /// Data may take another way than its acknowledgements.
+    /// Data may take another path than its acknowledgements.
     #[test]
     fn acknowledgements_alone_are_followed_in_bounded_memory() {
         let limits = Limits { segments: 100, ..Limits::default() };

@@ -1,6 +1,6 @@
 //! Resolution of a capture's clock.
 //!
-//! Old systems count in steps of a millisecond or more, and tools that anonymize captures may cut
+//! Old systems count in steps of a millisecond or more, and tools that anonymise captures may cut
 //! off the fraction of a second.
 
 use unruffled_units::{Duration, Instant};

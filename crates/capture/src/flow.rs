@@ -52,7 +52,7 @@ use crate::series::Series;
 /// Shortest time for which acknowledged segments stay on the scoreboard, because a DSACK may follow.
 const MIN_DSACK_WAIT: Duration = Duration::from_secs(2);
 
-/// The same in round trips.
+/// Shortest such time in round trips.
 const DSACK_WAIT_RTTS: u64 = 4;
 
 /// One direction of a connection.

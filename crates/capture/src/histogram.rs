@@ -58,7 +58,8 @@ impl DurationHistogram {
             .map(|bin| (bin.value_iterated_to(), u64::from(bin.count_at_value())))
             .collect();
         let mut best = (0, 0.0);
-        let (mut from, mut held) = (0, 0);
+        let mut from = 0;
+        let mut held = 0;
         for (to, &(value, count)) in bins.iter().enumerate() {
             held += count;
             while bins[from].0 * 11 < value * 10 {

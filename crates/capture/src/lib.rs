@@ -37,6 +37,7 @@
 
 mod analysis;
 mod analyzer;
+mod builder;
 mod clock;
 mod connection;
 mod conversation;

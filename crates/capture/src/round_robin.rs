@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use serde::Serialize;
 
-/// Longest period that is recognized, in packets.
+/// Longest period that is recognised, in packets.
 const MAX_PERIOD_PACKETS: usize = 32;
 
 /// Late packets kept: those of the longest period, and some more because arrivals are out of order.
@@ -110,7 +110,7 @@ mod tests {
         // One packet in 15 periods shifts the pattern by one.
         let late = (0..1000).map(|i| i * 2 + i / 15);
         assert_eq!(pattern(late, 0.5), Some(RoundRobin { every: 2, late: 1 }));
-        // In a third of the periods, the late packet is not recognized as late.
+        // In a third of the periods, the late packet is not recognised as late.
         let late = (0..300).filter(|i| i % 3 > 0).map(|i| i * 10);
         assert_eq!(pattern(late, 0.07), Some(RoundRobin { every: 10, late: 1 }));
     }

@@ -39,6 +39,7 @@ const MIN_QUEUED_MS: f64 = 1.0;
 /// Cause of a slow transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Cause {
     /// Packets were reordered, and the sender treated late ones as lost.
     Reordering,
@@ -234,7 +235,8 @@ fn is_reordered_without_sack(direction: &Direction) -> bool {
 }
 
 fn reordering(direction: &Direction) -> Verdict {
-    let (late, resent) = (direction.reordering(), &direction.retransmissions);
+    let late = direction.reordering();
+    let resent = &direction.retransmissions;
     let windows = &direction.windows;
     let proved = resent.reasons.dsack
         + resent.reasons.timestamps

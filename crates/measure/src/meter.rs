@@ -74,7 +74,7 @@ pub struct Meter {
     /// Latest flow of each source.
     latest: Vec<u32>,
     curves: Option<Curves>,
-    /// Whether more than counters is kept.
+    /// Whether delivery times or time series are kept.
     detailed: bool,
 }
 

@@ -36,7 +36,7 @@ pub struct FlowRecord {
     pub duration_s: f64,
     /// Octets delivered in order to the receiving application, each counted once.
     pub delivered_bytes: u64,
-    /// The same in segments. An incomplete last segment counts as one.
+    /// Segments delivered in order. An incomplete last segment counts as one.
     pub delivered_segments: u64,
     /// Payload delivered in order over the measured time, in bits per second.
     pub goodput_bps: f64,
@@ -58,7 +58,8 @@ pub struct FlowRecord {
     /// Mean time from the first transmission of a segment to its first arrival, in seconds, over segments
     /// that were sent once. Only if the scenario requests deliveries.
     pub delivery_mean_s: Option<f64>,
-    /// The same over segments that were retransmitted.
+    /// Mean time from the first transmission of a segment to its first arrival, in seconds, over segments
+    /// that were retransmitted.
     pub resent_delivery_mean_s: Option<f64>,
 }
 
@@ -71,7 +72,7 @@ pub struct SenderCounts {
     pub retransmits: u64,
     /// Number of times that loss detection began a recovery, timeouts excluded.
     pub fast_retransmits: u64,
-    /// Such recoveries of which every retransmission proved spurious.
+    /// Recoveries begun by loss detection of which every retransmission proved spurious.
     pub false_fast_retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -134,6 +135,7 @@ pub struct LinkRecord {
 /// Quantity that a time series shows. Scenarios request it by [`name`](Self::name).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Quantity {
     /// Packets at a link at the first arrival of each interval, including that one and the one in service.
     Queue,

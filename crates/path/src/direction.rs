@@ -1,12 +1,12 @@
-//! Which way packets travel.
+//! Direction of packets within their flow.
 
-/// Which way a packet travels within its own flow. With flows both ways, a link carries packets of
-/// either direction.
+/// Direction of a packet within its own flow.
 ///
-/// It tells data from acknowledgements, which impairments may treat differently.
+/// It distinguishes data from acknowledgements, to which different impairments may apply. With flows in
+/// both directions, a link carries packets of either direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// From the end that sends data.
+    /// From the end that sends data: data.
     Forward,
     /// To the end that sends data: acknowledgements.
     Reverse,

@@ -1,19 +1,19 @@
-//! Queue disciplines: whom the queue in front of a link lets in.
+//! Queue disciplines: which packets the queue in front of a link admits.
 
 mod drop_tail;
 mod red;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use unruffled_units::Instant;
+use unruffled_units::{Duration, Instant, Rate};
 
-use crate::transmitter::{Sent, Transmitter};
-use crate::{ConfigError, LinkConfig};
+use crate::ConfigError;
+use crate::transmitter::{Transmission, Transmitter};
 
 use drop_tail::DropTail;
 pub use red::Red;
 use red::RedQueue;
 
-/// A discipline at work.
+/// Queue discipline of a link.
 #[derive(Clone, Debug)]
 pub(crate) enum Discipline {
     DropTail(DropTail),
@@ -21,40 +21,50 @@ pub(crate) enum Discipline {
 }
 
 impl Discipline {
-    /// The discipline that `config` asks for; `rng` serves the one that needs it.
+    /// Creates the discipline of a link with that rate, delay and limit of its queue: RED with settings,
+    /// else drop-tail. Only RED calls `rng`, for its random numbers.
     pub(crate) fn new(
-        config: &LinkConfig,
+        red: Option<&Red>,
+        rate: Option<Rate>,
+        delay: Duration,
+        limit: Option<u32>,
         rng: impl FnOnce() -> Xoshiro256PlusPlus,
     ) -> Result<Self, ConfigError> {
-        let drop_tail = DropTail::new(config.queue)?;
-        Ok(match &config.red {
+        let drop_tail = DropTail::new(limit)?;
+        Ok(match red {
             None => Self::DropTail(drop_tail),
-            Some(red) => Self::Red(Box::new(RedQueue::new(red, config, rng())?)),
+            Some(red) => Self::Red(Box::new(RedQueue::new(red, rate, delay, limit, rng())?)),
         })
     }
 
-    /// Whether a packet of `bytes` octets that comes at `now` may join those of `line`.
+    /// Returns whether a packet of `bytes` octets that arrives at `now` may join the queue of
+    /// `transmitter`.
     #[inline]
-    pub(crate) fn admits(&mut self, bytes: u32, now: Instant, line: &mut Transmitter) -> bool {
+    pub(crate) fn admits(
+        &mut self,
+        bytes: u32,
+        now: Instant,
+        transmitter: &mut Transmitter,
+    ) -> bool {
         match self {
-            Self::DropTail(queue) => !line.is_full(queue.limit(), now),
+            Self::DropTail(queue) => !transmitter.is_full(queue.limit(), now),
             Self::Red(queue) => {
-                line.occupancy(now);
-                queue.admits(bytes, now, line.busy_until())
+                transmitter.occupancy(now);
+                queue.admits(bytes, now, transmitter.busy_until())
             }
         }
     }
 
-    /// Whether it asks how many packets are there.
-    pub(crate) fn counts(&self) -> bool {
+    /// Returns whether the discipline depends on the number of packets at the link.
+    pub(crate) fn counts_packets(&self) -> bool {
         matches!(self, Self::DropTail(queue) if queue.limit() < usize::MAX)
     }
 
-    /// A packet of `bytes` octets that was admitted at `now` will be sent like this.
+    /// Records the transmission of a packet of `bytes` octets that was admitted at `now`.
     #[inline]
-    pub(crate) fn admitted(&mut self, bytes: u32, now: Instant, sent: Sent) {
+    pub(crate) fn record_admitted(&mut self, bytes: u32, now: Instant, transmission: Transmission) {
         if let Self::Red(queue) = self {
-            queue.push(bytes, now + sent.waited);
+            queue.push(bytes, now + transmission.waited);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Random spans of time.
+//! Distributions of random durations.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use unruffled_units::Duration;
 
 use crate::ConfigError;
 
-/// How a random span of time is distributed; draws below zero count as zero.
+/// Distribution of a random duration, for extra delays and pauses. Draws below zero count as zero.
 ///
-/// Use it for extra delays and pauses; [`sampler`](Self::sampler) prepares it for drawing.
+/// [`sampler`](Self::sampler) prepares it for drawing.
 ///
 /// ```
 /// use rand::SeedableRng;
@@ -21,54 +21,54 @@ use crate::ConfigError;
 ///
 /// let ms = Duration::from_millis;
 /// let sampler = Distribution::Uniform { low: ms(10), high: ms(20) }.sampler()?;
-/// let span = sampler.draw(&mut Xoshiro256PlusPlus::seed_from_u64(1));
-/// assert!((ms(10)..=ms(20)).contains(&span));
+/// let duration = sampler.draw(&mut Xoshiro256PlusPlus::seed_from_u64(1));
+/// assert!((ms(10)..=ms(20)).contains(&duration));
 /// # Ok::<(), unruffled_path::ConfigError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
-    /// Always the same.
+    /// Constant.
     Constant(Duration),
-    /// Any nanosecond from `low` to `high`, both included, is as likely as any other.
+    /// Uniform over the nanoseconds from `low` to `high`, both included.
     Uniform {
-        /// The shortest span.
+        /// Shortest duration.
         low: Duration,
-        /// The longest span.
+        /// Longest duration.
         high: Duration,
     },
-    /// Gaussian; clamping at zero raises the mean noticeably when it is below two deviations.
+    /// Normal. Clamping at zero raises the mean noticeably if it is below two standard deviations.
     Normal {
-        /// The mean before clamping.
+        /// Mean before clamping.
         mean: Duration,
-        /// The standard deviation before clamping.
+        /// Standard deviation before clamping.
         deviation: Duration,
     },
-    /// Memoryless.
+    /// Exponential.
     Exponential {
-        /// The mean.
+        /// Mean.
         mean: Duration,
     },
-    /// Heavy-tailed: P(X > x) = (scale / x)^shape; the mean is infinite for a shape of 1 or less.
+    /// Pareto, with a heavy tail: P(X > x) = (scale / x)^shape. The mean is infinite for a shape of at most
+    /// 1.
     Pareto {
-        /// The shortest span.
+        /// Shortest duration.
         scale: Duration,
-        /// The tail index; the smaller it is, the heavier the tail.
+        /// Tail index. A smaller index means a heavier tail.
         shape: f64,
     },
-    /// As measured: straight lines between quantiles, from the minimum to the maximum, whose
-    /// probabilities lie equally far apart.
+    /// Empirical: quantiles at equidistant probabilities from the minimum to the maximum, with linear
+    /// interpolation.
     Empirical {
-        /// At least one; each at least as large as the one before.
+        /// Quantiles in ascending order, at least one.
         quantiles: Vec<Duration>,
     },
 }
 
-/// A [`Distribution`] prepared for cheap drawing: make it once with
-/// [`Distribution::sampler`], then [`draw`](Self::draw) as often as needed.
+/// Prepared [`Distribution`], from which drawing is fast.
 #[derive(Clone, Debug)]
 pub struct Sampler(Prepared);
 
-/// Parameters and draws are in nanoseconds.
+/// Prepared distribution. Parameters and draws are in nanoseconds.
 #[derive(Clone, Debug)]
 enum Prepared {
     Constant(Duration),
@@ -96,7 +96,7 @@ impl Distribution {
                 }
                 Prepared::Empirical(quantiles.iter().copied().map(nanos).collect())
             }
-            Self::Constant(span) => Prepared::Constant(span),
+            Self::Constant(duration) => Prepared::Constant(duration),
             Self::Uniform { low, high } => Prepared::Uniform(
                 Uniform::new_inclusive(low.as_nanos(), high.as_nanos())
                     .map_err(|_| ConfigError::new("low", "at most high", low))?,
@@ -122,10 +122,10 @@ impl Distribution {
         Ok(Sampler(prepared))
     }
 
-    /// Whether every draw is zero.
+    /// Returns whether every draw is zero.
     pub fn is_zero(&self) -> bool {
         let longest = match *self {
-            Self::Constant(span) | Self::Uniform { high: span, .. } => span,
+            Self::Constant(longest) | Self::Uniform { high: longest, .. } => longest,
             Self::Normal { mean, deviation } => mean.max(deviation),
             Self::Exponential { mean } => mean,
             Self::Pareto { scale, .. } => scale,
@@ -136,23 +136,23 @@ impl Distribution {
 }
 
 impl Sampler {
-    /// Draws one span.
+    /// Draws a duration.
     pub fn draw(&self, rng: &mut impl Rng) -> Duration {
         let nanos = match &self.0 {
-            Prepared::Constant(span) => return *span,
+            Prepared::Constant(duration) => return *duration,
             Prepared::Uniform(uniform) => return Duration::from_nanos(uniform.sample(rng)),
             Prepared::Normal(normal) => normal.sample(rng),
             Prepared::Exponential(exponential) => exponential.sample(rng),
             Prepared::Pareto(pareto) => pareto.sample(rng),
-            Prepared::Empirical(quantiles) => between(quantiles, rng.random()),
+            Prepared::Empirical(quantiles) => interpolate(quantiles, rng.random()),
         };
-        // The cast clamps at zero, and at the longest span.
+        // The cast saturates at zero and at the longest duration.
         Duration::from_nanos(nanos.round() as u64)
     }
 }
 
-/// The value at `probability`, on the straight line between the quantiles beside it.
-fn between(quantiles: &[f64], probability: f64) -> f64 {
+/// Interpolates linearly between the quantiles on either side of `probability`.
+fn interpolate(quantiles: &[f64], probability: f64) -> f64 {
     let place = probability * (quantiles.len() - 1) as f64;
     let below = place as usize;
     let low = quantiles[below];
@@ -160,8 +160,8 @@ fn between(quantiles: &[f64], probability: f64) -> f64 {
     low + (high - low) * (place - below as f64)
 }
 
-fn nanos(span: Duration) -> f64 {
-    span.as_nanos() as f64
+fn nanos(duration: Duration) -> f64 {
+    duration.as_nanos() as f64
 }
 
 #[cfg(test)]
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn empirical_draws_have_the_quantiles_that_were_measured() {
+    fn empirical_draws_have_the_given_quantiles() {
         let quantiles = vec![ms(1), ms(5), ms(6), ms(50), ms(200)];
         let drawn = draws(&Distribution::Empirical { quantiles: quantiles.clone() });
         for (i, quantile) in quantiles.iter().enumerate() {
@@ -232,11 +232,11 @@ mod tests {
 
     #[test]
     fn a_distribution_without_spread_is_constant() {
-        for still in [
+        for constant in [
             Distribution::Uniform { low: ms(7), high: ms(7) },
             Distribution::Normal { mean: ms(7), deviation: ms(0) },
         ] {
-            assert!(draws(&still).iter().all(|&x| x == 7.0), "{still:?}");
+            assert!(draws(&constant).iter().all(|&x| x == 7.0), "{constant:?}");
         }
         let zero = Distribution::Exponential { mean: ms(0) };
         assert!(zero.is_zero() && draws(&zero).iter().all(|&x| x == 0.0));
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_out_of_range_is_named() {
+    fn an_error_names_the_parameter_that_is_out_of_range() {
         let error = |distribution: Distribution| distribution.sampler().unwrap_err().to_string();
         assert_eq!(
             error(Distribution::Uniform { low: ms(2), high: ms(1) }),

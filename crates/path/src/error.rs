@@ -1,13 +1,13 @@
-//! What is wrong with a configuration.
+//! Errors in a configuration.
 
 use core::fmt;
 
 use thiserror::Error;
 
-/// A configuration value out of its range; prints as one line that names the field.
+/// Configuration value out of its range; prints as one line that names the field.
 ///
-/// What reads configurations from files can name its own key with [`field`](Self::field) and
-/// [`expected`](Self::expected).
+/// Readers of configuration files can replace the name of the field by that of their own key, with
+/// [`field`](Self::field) and [`expected`](Self::expected).
 ///
 /// ```
 /// use unruffled_path::Red;
@@ -25,23 +25,23 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// `field` must be `expected`, not `found`.
+    /// Creates the error that `field` must be `expected`, not `found`.
     pub fn new(field: &str, expected: &'static str, found: impl fmt::Display) -> Self {
         Self { field: field.to_owned(), expected, found: found.to_string() }
     }
 
-    /// The same error, seen from the owner of the field, who calls its part `outer`.
+    /// Prefixes the field with `outer`, the field of its owner.
     pub(crate) fn within(mut self, outer: impl fmt::Display) -> Self {
         self.field = format!("{outer}.{}", self.field);
         self
     }
 
-    /// The field's place in the configuration, such as `impairments[0].delay.low`.
+    /// Returns the place of the field in the configuration, such as `impairments[0].delay.low`.
     pub fn field(&self) -> &str {
         &self.field
     }
 
-    /// What the field must be, such as `at least 1`.
+    /// Returns what the field must be, such as `at least 1`.
     pub fn expected(&self) -> &'static str {
         self.expected
     }

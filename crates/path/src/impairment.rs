@@ -1,5 +1,4 @@
-//! Impairments: what may happen to packets after the bottleneck, such as delay, loss, another path,
-//! duplication or damage.
+//! Impairments of packets after the bottleneck: delay, loss, another path, duplication or damage.
 
 mod effect;
 mod stage;
@@ -13,12 +12,13 @@ pub(crate) use stage::{Crossing, Fate, Stage};
 use crate::{ConfigError, Direction, Distribution};
 use effect::Effect;
 
-/// The fraction of packets up to which an impairment is too rare to keep time going.
-const RARE: f64 = 1e-6;
+/// Share of packets up to which an impairment is too rare to guarantee that time advances in a loop of
+/// links.
+const MAX_NEGLIGIBLE_FRACTION: f64 = 1e-6;
 
-/// Something that happens to packets on their way. Fractions are from 0 to 1.
+/// Impairment of packets on a link. Fractions are from 0 to 1.
 ///
-/// A [`LinkConfig`](crate::LinkConfig) has a list of them; each draws from random numbers of its own.
+/// Each impairment of a [`LinkConfig`](crate::LinkConfig) has its own random numbers.
 ///
 /// ```
 /// use unruffled_path::{Applies, Distribution, Impairment};
@@ -28,195 +28,202 @@ const RARE: f64 = 1e-6;
 /// let delay = Distribution::Normal { mean: ms(25), deviation: ms(8) };
 /// let late = Impairment::Delay { fraction: 0.1, delay, applies: Applies::Data };
 /// assert!(late.check().is_ok());
-/// let wrong = Impairment::Loss { fraction: 1.5, applies: Applies::Both };
-/// let error = wrong.check().unwrap_err();
+/// let invalid = Impairment::Loss { fraction: 1.5, applies: Applies::Both };
+/// let error = invalid.check().unwrap_err();
 /// assert_eq!(error.to_string(), "fraction must be between 0 and 1, not 1.5");
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Impairment {
-    /// A share of the packets takes extra time after the link; the others pass them.
+    /// Delays packets at random after the link; the others may overtake them.
     Delay {
-        /// The share of packets delayed, each at random.
+        /// Share of packets delayed.
         fraction: f64,
-        /// The extra time.
+        /// Extra delay.
         delay: Distribution,
-        /// Which packets it touches.
+        /// Packets to which the impairment applies.
         applies: Applies,
     },
-    /// Packets are lost at random, after the bottleneck has sent them.
+    /// Loses packets at random, after the bottleneck has sent them.
     Loss {
-        /// The share of packets lost.
+        /// Share of packets lost.
         fraction: f64,
-        /// Which packets it touches.
+        /// Packets to which the impairment applies.
         applies: Applies,
     },
-    /// Every `every`-th packet is lost, after the bottleneck has sent it.
+    /// Loses every `every`-th packet, after the bottleneck has sent it.
     Periodic {
-        /// The number of packets in a turn; its last one is lost.
+        /// Period in packets; the last packet of each is lost.
         every: u32,
-        /// Which packets it touches.
+        /// Packets to which the impairment applies.
         applies: Applies,
     },
-    /// Every `every`-th packet takes another, longer path; 2 means two paths in turn.
+    /// Sends every `every`-th packet over a longer path; 2 alternates between two paths.
     Alternate {
-        /// The number of packets in a turn; its last one takes the longer path.
+        /// Period in packets; the last packet of each takes the longer path.
         every: u32,
-        /// How much longer that path takes.
+        /// Extra delay of the longer path.
         extra: Duration,
-        /// Which packets it touches.
+        /// Packets to which the impairment applies.
         applies: Applies,
     },
-    /// An extra copy of a packet is delivered at the same time.
+    /// Duplicates packets at random. Both copies arrive at the same time.
     Duplicate {
-        /// The share of packets duplicated, each at random.
+        /// Share of packets duplicated.
         fraction: f64,
-        /// Which packets it touches.
+        /// Packets to which the impairment applies.
         applies: Applies,
     },
-    /// The propagation delay changes: all packets take extra time, drawn anew at every multiple of
-    /// `every`. A packet takes what is in force when its transmission begins; so those of one
-    /// interval keep their order, and those of the next may overtake them.
+    /// Changes the propagation delay: all packets have an extra delay, which is drawn anew at every
+    /// multiple of `every`.
+    ///
+    /// The delay at the beginning of a packet's transmission counts. Packets of one interval therefore
+    /// keep their order, and packets of the next may overtake them.
     Redrawn {
-        /// How long a draw is in force.
+        /// Interval between draws.
         every: Duration,
-        /// The extra time.
+        /// Extra delay.
         delay: Distribution,
-        /// Which packets it touches.
+        /// Packets to which the impairment applies.
         applies: Applies,
     },
-    /// Packets start spells of loss, in which all are lost: the one that starts it and those whose
-    /// last bit is sent before it ends.
+    /// Loses packets in bursts. A burst starts with a random packet, which is lost with all packets whose
+    /// last bit is sent before the burst ends.
     Burst {
-        /// The share of packets that start one, each at random; there is but one at a time.
+        /// Share of packets that start a burst, if none is in progress.
         fraction: f64,
-        /// How long it lasts.
+        /// Duration of a burst.
         length: Distribution,
-        /// Which packets it touches.
+        /// Packets to which the impairment applies.
         applies: Applies,
     },
-    /// All packets are lost whose last bit is sent at certain times.
+    /// Loses all packets whose last bit is sent during a blackout.
     Blackout {
-        /// When it begins.
+        /// Beginnings of the blackouts.
         times: Times,
-        /// How long it lasts.
+        /// Duration of a blackout.
         length: Duration,
-        /// Which packets it touches.
+        /// Packets to which the impairment applies.
         applies: Applies,
     },
-    /// Transmissions are damaged at random, independently of each other, so that gaps between errors
-    /// are exponential; the link sends such a packet again, from the head of its queue. Only one of
-    /// these may be on a link. Those to be sent again do not count in the queue.
+    /// Damages transmissions at random, independently of each other, so that gaps between errors are
+    /// exponential. The link resends a damaged packet from the head of its queue.
+    ///
+    /// A link may have one such impairment. Packets to be resent do not count in the queue.
     Resend {
-        /// The share of transmissions damaged, the repeated ones included.
+        /// Share of transmissions damaged, repeated ones included.
         errors: f64,
-        /// From the end of a transmission until the next one of the same packet may begin.
+        /// Time from the end of a transmission until the next one of the same packet may begin.
         after: Duration,
-        /// How often a packet is sent again before it is lost; `None`: until it gets through.
+        /// Number of times that a packet is resent before it is lost; `None` for no limit.
         attempts: Option<u32>,
-        /// Which packets it touches.
+        /// Packets to which the impairment applies.
         applies: Applies,
     },
-    /// Packets take extra time as recorded: each the next value, from the beginning again after the
-    /// last.
+    /// Delays packets as recorded: each by the next value, and by the first again after the last.
     Replay {
-        /// The extra time of each packet; zero for one in time.
+        /// Extra delay of each packet; zero for a packet that is not late.
         lateness: Arc<[Duration]>,
-        /// Which packets it touches.
+        /// Packets to which the impairment applies.
         applies: Applies,
     },
-    /// Each packet takes extra time, and the next one's begins when it is over: no packet passes
-    /// another. So ns-2 delays what its senders send (`overhead_`).
+    /// Delays each packet, one after the other, so that no packet overtakes another. ns-2 delays the
+    /// packets of its senders in this way (`overhead_`).
     Overhead {
-        /// The extra time of one packet.
+        /// Extra delay of a packet, from the end of the delay of the one before.
         delay: Distribution,
-        /// Which packets it touches.
+        /// Packets to which the impairment applies.
         applies: Applies,
     },
-    /// Another impairment, at work for a time only: for packets that come to the link then.
+    /// Applies another impairment for a time: to the packets that arrive at the link in it.
     During {
-        /// When it begins.
+        /// Beginning of the time.
         from: Instant,
-        /// When it has ended.
+        /// End of the time, which is not part of it.
         until: Instant,
-        /// What it is.
+        /// The impairment.
         impairment: Box<Impairment>,
     },
 }
 
-/// When a blackout begins, again and again; see [`Impairment::Blackout`].
+/// Beginnings of [blackouts](Impairment::Blackout).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Times {
-    /// At these instants.
+    /// These instants.
     At(Vec<Instant>),
-    /// At this time and all its multiples.
+    /// All positive multiples of this duration.
     Every(Duration),
 }
 
-/// Which packets an impairment touches, by the direction in which they travel within their flow.
+/// Packets to which an impairment applies, by their direction within their flow.
 ///
-/// `Data` stands for the packets of the sender and `Acks` for those of the receiver, whichever way a
-/// link is crossed; use `Both` where the medium does not care.
+/// The direction of the link does not matter. Impairments of the medium apply to `Both`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Applies {
-    /// Those that travel forward in their flow.
+    /// Packets of the end that sends data.
     Data,
-    /// Those that travel back in their flow.
+    /// Packets of the end that receives data.
     Acks,
-    /// All.
+    /// All packets.
     #[default]
     Both,
 }
 
 impl Applies {
-    /// Whether it touches packets that travel `way` within their flow.
-    pub fn to(self, way: Direction) -> bool {
+    /// Returns whether packets in `direction` are included.
+    pub fn to(self, direction: Direction) -> bool {
         match self {
-            Self::Data => way == Direction::Forward,
-            Self::Acks => way == Direction::Reverse,
+            Self::Data => direction == Direction::Forward,
+            Self::Acks => direction == Direction::Reverse,
             Self::Both => true,
         }
     }
 
-    /// Whether it touches any of the packets that `other` names.
-    fn meets(self, other: Self) -> bool {
+    /// Returns whether some packets are included in both.
+    fn overlaps(self, other: Self) -> bool {
         self == Self::Both || other == Self::Both || self == other
     }
 }
 
 impl Impairment {
-    /// Whether its values make sense.
+    /// Checks the values.
     ///
     /// # Errors
     ///
-    /// When one is out of its range; the error names it.
+    /// When a value is out of its range; the error names it.
     pub fn check(&self) -> Result<(), ConfigError> {
-        Effect::of(self).map(drop)
+        Effect::new(self).map(drop)
     }
 
-    /// Whether it delays or loses a packet in a million that travel `way` within its flow, at any time
-    /// up to `end`. A blackout does not count, since it ends.
-    pub(crate) fn hinders(&self, way: Direction, end: Instant) -> bool {
-        let (from, until) = self.span();
-        from == Instant::ZERO && until >= end && self.applies().to(way) && self.may_hinder()
+    /// Returns whether the impairment delays or loses at least one in a million packets in `direction`, at
+    /// all times up to `end`. A blackout does not, because it ends.
+    pub(crate) fn hinders(&self, direction: Direction, end: Instant) -> bool {
+        let (from, until) = self.active_time();
+        from == Instant::ZERO && until >= end && self.applies().to(direction) && self.may_hinder()
     }
 
+    /// Returns whether the impairment delays or loses at least one in a million packets while it is active.
     fn may_hinder(&self) -> bool {
         match self {
-            Self::Delay { fraction, delay, .. } => *fraction > RARE && !delay.is_zero(),
+            Self::Delay { fraction, delay, .. } => {
+                *fraction > MAX_NEGLIGIBLE_FRACTION && !delay.is_zero()
+            }
             Self::Redrawn { delay, .. } | Self::Overhead { delay, .. } => !delay.is_zero(),
             Self::Alternate { every, extra, .. } => {
-                1.0 / f64::from(*every) > RARE && *extra > Duration::ZERO
+                1.0 / f64::from(*every) > MAX_NEGLIGIBLE_FRACTION && *extra > Duration::ZERO
             }
             Self::Replay { lateness, .. } => lateness.iter().any(|late| *late > Duration::ZERO),
-            Self::Loss { fraction, .. } | Self::Burst { fraction, .. } => *fraction > RARE,
-            Self::Resend { errors, .. } => *errors > RARE,
-            Self::Periodic { every, .. } => 1.0 / f64::from(*every) > RARE,
+            Self::Loss { fraction, .. } | Self::Burst { fraction, .. } => {
+                *fraction > MAX_NEGLIGIBLE_FRACTION
+            }
+            Self::Resend { errors, .. } => *errors > MAX_NEGLIGIBLE_FRACTION,
+            Self::Periodic { every, .. } => 1.0 / f64::from(*every) > MAX_NEGLIGIBLE_FRACTION,
             Self::Duplicate { .. } | Self::Blackout { .. } => false,
             Self::During { impairment, .. } => impairment.may_hinder(),
         }
     }
 
-    /// After what time and how often a damaged packet is sent again, if that is what it is about.
+    /// Returns the time after which, and the number of times that, a damaged packet is resent, if the
+    /// impairment is a [`Resend`](Self::Resend).
     pub(crate) fn resends(&self) -> Option<(Duration, Option<u32>)> {
         match self {
             Self::Resend { after, attempts, .. } => Some((*after, *attempts)),
@@ -242,11 +249,11 @@ impl Impairment {
         }
     }
 
-    /// When it is at work: from the first of the two instants up to the second.
-    fn span(&self) -> (Instant, Instant) {
+    /// Returns the beginning and the end of the time in which the impairment is active.
+    fn active_time(&self) -> (Instant, Instant) {
         match self {
             Self::During { from, until, impairment } => {
-                let (inner_from, inner_until) = impairment.span();
+                let (inner_from, inner_until) = impairment.active_time();
                 (inner_from.max(*from), inner_until.min(*until))
             }
             _ => (Instant::ZERO, Instant::MAX),

@@ -1,25 +1,25 @@
-//! What packets cross: a rate, a queue, a propagation delay and impairments.
+//! Models of network links: a rate, a queue, a propagation delay and impairments.
 //!
-//! A packet's size and the time go into a [`Link`], and an [`Outcome`] comes out: dropped, or
-//! delivered at some instant. There is no clock, no I/O and no knowledge of TCP here, so the same
-//! link serves virtual time and real time alike. The same configuration, direction, seed and
-//! packets always give the same outcomes.
+//! A [`Link`] receives the size of a packet and the time, and returns an [`Outcome`]: the packet is
+//! dropped, or delivered at some instant. The crate has no clock, does no I/O and depends on no
+//! transport protocol, so the same link works in virtual time and in real time. The same
+//! configuration, direction, seed and packets always yield the same outcomes.
 //!
-//! A link is crossed in this order:
+//! A packet crosses a link in this order:
 //!
-//! 1. the queue's discipline, drop-tail or RED, admits the packet or drops it;
-//! 2. the transmitter sends it once the packets before it have left, at the link's rate;
-//! 3. if the link repairs its errors, the transmission may be damaged: then the packet goes back to
-//!    2 some time later, and to the head of the queue, while those behind it go on;
-//! 4. every other impairment says what happens to it: loss, be it of single packets, in bursts or in
-//!    blackouts; extra delay; duplication;
-//! 5. it arrives after the propagation delay plus all extra delays.
+//! 1. The queue discipline, drop-tail or RED, admits the packet or drops it.
+//! 2. The transmitter sends it at the link's rate, after the packets before it.
+//! 3. If the link repairs its own errors, the transmission may be damaged. The packet then returns to
+//!    step 2 after some time, at the head of the queue; packets behind it are sent in the meantime.
+//! 4. Every other impairment may lose the packet, alone, in a burst or in a blackout, or delay or
+//!    duplicate it.
+//! 5. The packet arrives after the propagation delay and all extra delays.
 //!
-//! Extra delay comes after the bottleneck: a packet that takes a longer path does not hold up the others.
+//! Extra delays follow the bottleneck: a packet that takes a longer path does not delay the others.
 //!
-//! Three instants of a packet count. Impairments for a time (`During`) go by when it comes
-//! to the link, or may be sent again; a redrawn delay by when its transmission begins; bursts and
-//! blackouts by when that ends.
+//! Impairments depend on different times of a packet. Temporary ones (`During`) depend on its arrival
+//! at the link, or on the time at which it may be resent; a redrawn delay on the beginning of its
+//! transmission; bursts and blackouts on the end of its transmission.
 
 mod direction;
 mod discipline;

@@ -1,4 +1,4 @@
-//! One directed link, from its queue to the far end.
+//! A directed link, from its queue to the far end.
 
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -6,13 +6,11 @@ use unruffled_units::{Duration, Instant, Rate};
 
 use crate::discipline::{Discipline, Red};
 use crate::impairment::{Crossing, Fate, Stage};
-use crate::resend::{Packet, Resend};
-use crate::transmitter::{Sent, Transmitter};
+use crate::resend::{Packet, Resender};
+use crate::transmitter::{Transmission, Transmitter};
 use crate::{Applies, ConfigError, Direction, DropCause, Impairment, Outcome, Ticket, Verdict};
 
-/// What a link is made of. The default lets everything through at once.
-///
-/// Start from the default and name what differs:
+/// Configuration of a link. The default delivers everything immediately.
 ///
 /// ```
 /// use unruffled_path::LinkConfig;
@@ -28,40 +26,40 @@ use crate::{Applies, ConfigError, Direction, DropCause, Impairment, Outcome, Tic
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkConfig {
-    /// How fast packets are sent; `None`: infinitely fast.
+    /// Rate; `None` for an unlimited one.
     pub rate: Option<Rate>,
-    /// How long a packet travels after its last bit has been sent.
+    /// Propagation delay, after the last bit of a packet has been sent.
     pub delay: Duration,
-    /// How many packets may be there, the one in service included; `None`: any number.
+    /// Greatest number of packets in the queue, the one in service included; `None` for no limit.
     pub queue: Option<u32>,
-    /// Drops packets at random before the queue is full; its `queue` counts those that wait only, as
-    /// [`Red`] says.
+    /// Settings of a RED queue, which drops packets at random before it is full. With it, `queue` does not
+    /// include the packet in service.
     pub red: Option<Red>,
-    /// What happens to packets after the bottleneck; the order matters only to the random streams.
+    /// Impairments after the bottleneck. Their order only determines which random numbers each draws.
     pub impairments: Vec<Impairment>,
 }
 
 impl LinkConfig {
-    /// Whether packets of `bytes` octets that travel `way` within their flow are certain to cross the
-    /// link in no time, at some time before `end`. Who sends round a loop of such links for ever never
-    /// comes to another instant.
-    pub fn takes_no_time(&self, bytes: u32, way: Direction, end: Instant) -> bool {
+    /// Returns whether packets of `bytes` octets in `direction` certainly cross the link without any delay,
+    /// at some time before `end`. Time does not advance in a simulation that sends packets around a loop
+    /// of such links.
+    pub fn takes_no_time(&self, bytes: u32, direction: Direction, end: Instant) -> bool {
         let service = self.rate.map_or(Duration::ZERO, |rate| rate.time_for(bytes));
-        let hinders = |impairment: &Impairment| impairment.hinders(way, end);
+        let hinders = |impairment: &Impairment| impairment.hinders(direction, end);
         service + self.delay == Duration::ZERO && !self.impairments.iter().any(hinders)
     }
 }
 
-/// A directed link at work.
+/// A directed link.
 ///
-/// Offer it packets in the order of time, and it says at once what becomes of each; unless it damages
-/// one and sends it again, which it does at [`resume`](Self::resume).
+/// [`offer`](Self::offer) expects packets in the order of time and returns the outcome of each. If the link
+/// damages a packet and resends it, [`resume`](Self::resume) returns the outcome later.
 ///
 /// ```
 /// use unruffled_path::{Direction, DropCause, Link, LinkConfig, Verdict};
 /// use unruffled_units::{Duration, Instant, Rate};
 ///
-/// // 1 ms for 1000 octets, 10 ms on the way, room for one packet besides that in service.
+/// // Sends 1000 octets in 1 ms, delays them by 10 ms, and lets one packet wait for the one in service.
 /// let config = LinkConfig {
 ///     rate: Rate::from_bps(8e6),
 ///     delay: Duration::from_millis(10),
@@ -81,16 +79,15 @@ pub struct Link {
     transmitter: Transmitter,
     delay: Duration,
     stages: Vec<Stage>,
-    resend: Option<Box<Resend>>,
-    /// Most links are plain: the limit of the drop-tail queue, if nothing else is there.
-    plain: Option<usize>,
-    /// When the last packet arrives that took no detour.
+    resender: Option<Box<Resender>>,
+    /// Limit of the drop-tail queue of a plain link, which has no impairments. Most links are plain.
+    plain_limit: Option<usize>,
+    /// Arrival of the last packet that took no detour.
     latest: Instant,
 }
 
 impl Link {
-    /// An idle link that carries packets of `direction` only: [`carrying`](Self::carrying) with no
-    /// others.
+    /// Creates an idle link that carries packets of `direction` only; see [`carrying`](Self::carrying).
     ///
     /// # Errors
     ///
@@ -103,17 +100,19 @@ impl Link {
         Self::carrying(config, direction, carries, seed)
     }
 
-    /// An idle link that the packets named by `carries` cross, all of whose randomness comes from
-    /// `seed`: `direction` picks one of the seed's two sets of streams. So the two links that join the
-    /// same nodes may share a seed; any others need different ones to be independent of each other.
+    /// Creates an idle link that carries the packets in `carries`.
     ///
-    /// Every impairment draws from a stream of its own, numbered by its place in the list, so that
-    /// another fraction of one, be it 0, does not change what the others do to the packets that leave
-    /// the queue.
+    /// All random numbers come from `seed`; `direction` selects one of the seed's two sets of streams. The
+    /// two links between the same nodes may therefore share a seed. Other links require different seeds to
+    /// be independent.
+    ///
+    /// Each impairment draws from its own stream, determined by its place in the list. A different fraction
+    /// of one impairment, including 0, therefore does not change the effect of the others on the packets
+    /// that leave the queue.
     ///
     /// # Errors
     ///
-    /// When a value is out of its range; the error names it. Impairments that touch no packet of this
+    /// When a value is out of its range; the error names it. Impairments that apply to no packet of this
     /// link are checked, too.
     pub fn carrying(
         config: &LinkConfig,
@@ -123,7 +122,8 @@ impl Link {
     ) -> Result<Self, ConfigError> {
         let mut stages = Vec::with_capacity(config.impairments.len());
         let mut streams = Streams::new(seed);
-        let (mut resend, mut resends) = (None, false);
+        let mut resender = None;
+        let mut has_resend = false;
         for (index, impairment) in config.impairments.iter().enumerate() {
             let rng = streams.next_for(direction);
             let place = format_args!("impairments[{index}]");
@@ -133,127 +133,136 @@ impl Link {
                 stages.extend(stage);
                 continue;
             };
-            if resends {
+            if has_resend {
                 return Err(ConfigError::new("resend", "the only one", "a second").within(place));
             }
-            resends = true;
-            resend = stage.map(|damage| Box::new(Resend::new(damage, after, attempts)));
+            has_resend = true;
+            resender = stage.map(|damage| Box::new(Resender::new(damage, after, attempts)));
         }
-        let plain = stages.is_empty() && resend.is_none() && config.red.is_none();
+        let is_plain = stages.is_empty() && resender.is_none() && config.red.is_none();
         let limit = config.queue.map_or(usize::MAX, |limit| limit as usize);
+        // Its stream follows those of the impairments, which therefore do not depend on the queue.
+        let rng = || streams.next_for(direction);
+        let discipline =
+            Discipline::new(config.red.as_ref(), config.rate, config.delay, config.queue, rng)?;
         Ok(Self {
-            plain: plain.then_some(limit),
-            // After those of the impairments, which thus draw the same with any queue.
-            discipline: Discipline::new(config, || streams.next_for(direction))?,
+            plain_limit: is_plain.then_some(limit),
+            discipline,
             transmitter: Transmitter::new(config.rate),
             delay: config.delay,
             stages,
-            resend,
+            resender,
             latest: Instant::ZERO,
         })
     }
 
-    /// The same link without a [`backlog`](Self::backlog): it keeps no account of what no queue
-    /// bounds. Use it where queues are not measured.
+    /// Stops recording the [`backlog`](Self::backlog), which makes the link faster. Must be called before the
+    /// first packet.
     #[must_use]
-    pub fn unwatched(self) -> Self {
-        let (counted, even) = (self.discipline.counts(), self.resend.is_none());
-        Self { transmitter: self.transmitter.unwatched(counted, even), ..self }
+    pub fn without_backlog(self) -> Self {
+        let counted = self.discipline.counts_packets();
+        let allows_uniform = self.resender.is_none();
+        Self { transmitter: self.transmitter.without_backlog(counted, allows_uniform), ..self }
     }
 
-    /// Whether it is a drop-tail queue without impairments behind it, as most are.
+    /// Returns whether the link has a drop-tail queue and no impairments, like most links.
     pub fn is_plain(&self) -> bool {
-        self.plain.is_some()
+        self.plain_limit.is_some()
     }
 
-    /// Offers a packet to a [plain](Self::is_plain) link, as [`offer`](Self::offer) does, and gives only
-    /// when it arrives: none if the queue drops it.
+    /// Offers a packet to a [plain](Self::is_plain) link like [`offer`](Self::offer), and returns only its
+    /// arrival, or `None` if the queue drops it.
     pub fn carry(&mut self, bytes: u32, now: Instant) -> Option<Instant> {
         self.carry_quickly(bytes, now).or_else(|| {
-            let limit = self.plain.unwrap_or(usize::MAX);
+            let limit = self.plain_limit.unwrap_or(usize::MAX);
             self.transmitter.admit(bytes, limit, now).map(|departed| departed + self.delay)
         })
     }
 
-    /// The same in the case that is usual: a packet of the size of the one before, and room for it. None
-    /// in any other, in which nothing is changed.
+    /// Offers a packet like [`carry`](Self::carry) in the most frequent case, in which the packet has the size
+    /// of the one before and the queue has room. Otherwise returns `None` without any change.
     #[inline(always)]
     pub fn carry_quickly(&mut self, bytes: u32, now: Instant) -> Option<Instant> {
         self.transmitter.admit_quickly(bytes, now, self.delay)
     }
 
-    /// Offers a packet of `bytes` octets that travels `way` within its flow at `now`, which must not
-    /// go backwards.
+    /// Offers a packet of `bytes` octets in `direction` at `now`, which must not decrease.
     #[inline]
-    pub fn offer(&mut self, bytes: u32, way: Direction, now: Instant) -> Outcome {
-        match self.plain {
-            Some(limit) => self.offer_plainly(bytes, now, limit),
-            None => self.offer_fully(bytes, way, now),
+    pub fn offer(&mut self, bytes: u32, direction: Direction, now: Instant) -> Outcome {
+        match self.plain_limit {
+            Some(limit) => self.offer_plain(bytes, now, limit),
+            None => self.offer_impaired(bytes, direction, now),
         }
     }
 
-    /// The same for a drop-tail queue of `limit` packets without impairments behind it.
+    /// Offers a packet to a plain link with a queue of `limit` packets.
     #[inline]
-    fn offer_plainly(&mut self, bytes: u32, now: Instant, limit: usize) -> Outcome {
+    fn offer_plain(&mut self, bytes: u32, now: Instant, limit: usize) -> Outcome {
         if self.transmitter.is_full(limit, now) {
             return Outcome::refused(now);
         }
-        let Sent { waited, departed } = self.transmitter.send(bytes, now);
+        let Transmission { waited, departed } = self.transmitter.send(bytes, now);
         let verdict = Verdict::Deliver(departed + self.delay);
         Outcome { verdict, duplicate: false, detoured: false, waited, departed }
     }
 
+    /// Offers a packet to a link with RED or impairments.
     #[inline(never)]
-    fn offer_fully(&mut self, bytes: u32, way: Direction, now: Instant) -> Outcome {
-        if self.resend.is_some() {
-            self.send_again(now);
+    fn offer_impaired(&mut self, bytes: u32, direction: Direction, now: Instant) -> Outcome {
+        if self.resender.is_some() {
+            self.resend_before(now);
         }
         if !self.discipline.admits(bytes, now, &mut self.transmitter) {
             return Outcome::refused(now);
         }
-        let sent = self.transmitter.send(bytes, now);
-        self.discipline.admitted(bytes, now, sent);
-        self.transmitted(Packet { bytes, way, came: now, damaged: 0 }, sent)
+        let transmission = self.transmitter.send(bytes, now);
+        self.discipline.record_admitted(bytes, now, transmission);
+        let packet = Packet { bytes, direction, ready: now, damaged: 0 };
+        self.finish(packet, transmission)
     }
 
-    /// What becomes of the packet that the link holds under `ticket`; it may be held again. To be
-    /// called once for every [`Verdict::Held`], at the instant that this names, which is after all
-    /// packets have been offered that come to the link before it. `None` for any other ticket.
+    /// Returns the outcome of the packet that the link holds under `ticket`; the link may hold it again.
+    ///
+    /// Must be called once for every [`Verdict::Held`], at the time in it, after all packets that arrive
+    /// before that time have been offered. Returns `None` for any other ticket.
     pub fn resume(&mut self, ticket: Ticket) -> Option<Outcome> {
         loop {
-            let resend = self.resend.as_mut()?;
-            if let Some(outcome) = resend.resolved(ticket) {
+            let resender = self.resender.as_mut()?;
+            if let Some(outcome) = resender.take_resolved(ticket) {
                 return Some(outcome);
             }
-            let next = resend.next_by(Instant::MAX)?;
-            self.repeat(next);
+            let (next, packet) = resender.next_ready_by(Instant::MAX)?;
+            self.resend(next, packet);
         }
     }
 
-    /// Sends again what may be sent before a packet that comes at `now` can begin.
+    /// Resends the packets whose transmission can begin before that of a packet that arrives at `now`.
     #[inline(never)]
-    fn send_again(&mut self, now: Instant) {
-        while let Some(resend) = &mut self.resend
-            && let Some(next) = resend.next_by(now.max(self.transmitter.busy_until()))
+    fn resend_before(&mut self, now: Instant) {
+        while let Some(resender) = &mut self.resender
+            && let Some((ticket, packet)) =
+                resender.next_ready_by(now.max(self.transmitter.busy_until()))
         {
-            self.repeat(next);
+            self.resend(ticket, packet);
         }
     }
 
+    /// Resends a packet.
     #[inline(never)]
-    fn repeat(&mut self, (ticket, packet): (Ticket, Packet)) {
-        let sent = self.transmitter.resend(packet.bytes, packet.came);
-        let outcome = self.transmitted(packet, sent);
-        if let Some(resend) = &mut self.resend {
-            resend.resolve(ticket, outcome);
+    fn resend(&mut self, ticket: Ticket, packet: Packet) {
+        let transmission = self.transmitter.resend(packet.bytes, packet.ready);
+        let outcome = self.finish(packet, transmission);
+        if let Some(resender) = &mut self.resender {
+            resender.resolve(ticket, outcome);
         }
     }
 
-    /// What becomes of a packet that is transmitted like this.
+    /// Applies the impairments to a packet after its transmission; returns its outcome.
     #[inline(always)]
-    fn transmitted(&mut self, packet: Packet, sent: Sent) -> Outcome {
-        let (Packet { way, came, .. }, Sent { waited, departed }) = (packet, sent);
-        let crossing = Crossing { way, came, begun: came + waited, departed };
+    fn finish(&mut self, packet: Packet, transmission: Transmission) -> Outcome {
+        let Packet { direction, ready, .. } = packet;
+        let Transmission { waited, departed } = transmission;
+        let crossing = Crossing { direction, ready, begun: ready + waited, departed };
         let outcome = Outcome {
             verdict: Verdict::Drop(DropCause::Loss),
             duplicate: false,
@@ -261,68 +270,70 @@ impl Link {
             waited,
             departed,
         };
-        if let Some(resend) = &mut self.resend
-            && let Some(verdict) = resend.damage(packet, &crossing)
+        if let Some(resender) = &mut self.resender
+            && let Some(verdict) = resender.damage(packet, &crossing)
         {
             return Outcome { verdict, ..outcome };
         }
         let mut fate = Fate::default();
         for stage in &mut self.stages {
-            // A lost packet passes the later stages too, or loss would shift what they draw.
-            stage.touch(&mut fate, &crossing);
+            // The later stages apply to a lost packet, too, so that losses do not change what they draw.
+            stage.apply(&mut fate, &crossing);
         }
         if fate.lost {
             return outcome;
         }
         let arrival = departed + self.delay + fate.shift + fate.detour;
-        let in_line =
+        let in_order =
             packet.damaged == 0 && fate.detour == Duration::ZERO && arrival >= self.latest;
-        if in_line {
+        if in_order {
             self.latest = arrival;
         }
         let verdict = Verdict::Deliver(arrival);
-        Outcome { verdict, duplicate: fate.duplicated, detoured: !in_line, ..outcome }
+        Outcome { verdict, duplicate: fate.duplicated, detoured: !in_order, ..outcome }
     }
 
-    /// Whether the packets it carries leave it in the order in which they came, each once.
+    /// Returns whether packets leave the link in the order in which they arrived, each at most once.
     pub fn keeps_order(&self) -> bool {
-        self.resend.is_none() && self.stages.iter().all(Stage::keeps_order)
+        self.resender.is_none() && self.stages.iter().all(Stage::keeps_order)
     }
 
-    /// How many packets were there after the last one had been offered, that one included if it was
+    /// Returns the number of packets at the link after the last offer, including that packet if it was
     /// admitted.
     pub fn backlog(&self) -> usize {
         self.transmitter.backlog()
     }
 
-    /// How many packets wait or are in service at `now`, which must not go backwards; without those
-    /// to be sent again.
+    /// Returns the number of packets that wait or are in service at `now`, which must not decrease. Packets
+    /// to be resent do not count.
     pub fn occupancy(&mut self, now: Instant) -> usize {
         self.transmitter.occupancy(now)
     }
 }
 
-/// Random streams, one per impairment and direction of the link: stretches of 2^128 draws of one
-/// generator. What nobody asks for is not worked out, since most links have no use for any.
+/// Random streams, one per impairment and direction of the link. Each is a section of 2^128 draws of one
+/// generator.
+///
+/// Jumps between sections are delayed until a stream is used, because most links use none.
 struct Streams {
     rng: Xoshiro256PlusPlus,
-    /// How many stretches lie between here and the next pair.
-    ahead: u32,
+    /// Number of sections between the generator and the next pair of streams.
+    pending_jumps: u32,
 }
 
 impl Streams {
     fn new(seed: u64) -> Self {
-        Self { rng: Xoshiro256PlusPlus::seed_from_u64(seed), ahead: 0 }
+        Self { rng: Xoshiro256PlusPlus::seed_from_u64(seed), pending_jumps: 0 }
     }
 
-    /// The stream of the next impairment in `direction`.
+    /// Returns the stream of the next impairment in `direction`.
     fn next_for(&mut self, direction: Direction) -> Xoshiro256PlusPlus {
-        let within = match direction {
+        let place_in_pair = match direction {
             Direction::Forward => 0,
             Direction::Reverse => 1,
         };
-        (0..self.ahead + within).for_each(|_| self.rng.jump());
-        self.ahead = 2 - within;
+        (0..self.pending_jumps + place_in_pair).for_each(|_| self.rng.jump());
+        self.pending_jumps = 2 - place_in_pair;
         self.rng.clone()
     }
 }

@@ -1,62 +1,61 @@
-//! What becomes of a packet.
+//! Outcomes of a packet's crossing.
 
 use unruffled_units::{Duration, Instant};
 
-/// What becomes of a packet that was offered to a link, as [`Link::offer`](crate::Link::offer) and
-/// [`Link::resume`](crate::Link::resume) tell it. What carries packets needs the verdict and the
-/// duplicate; the rest is for measuring.
+/// Outcome of a packet that was offered to a link.
+///
+/// [`Link::offer`](crate::Link::offer) and [`Link::resume`](crate::Link::resume) return it. To carry
+/// packets, `verdict` and `duplicate` are sufficient; the other fields are measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whether and when it arrives.
+    /// Whether and when the packet arrives.
     pub verdict: Verdict,
-    /// A second copy arrives at the same instant; never set for a dropped packet.
+    /// Whether a second copy arrives at the same instant; never set for a dropped packet.
     pub duplicate: bool,
-    /// It was given extra delay, sent again, or overtakes others. Packets that were not arrive in the
-    /// order of their offering; never set for a dropped packet.
+    /// Whether the packet had extra delay, was resent, or overtook others. All other packets arrive in the
+    /// order in which they were offered. Never set for a dropped packet.
     pub detoured: bool,
-    /// How long it stood in the queue before its transmission began; zero if the queue dropped it. Of
-    /// one that is sent again: since it could be.
+    /// Time in the queue before the transmission began; zero if the queue dropped the packet. For a packet
+    /// that is resent, it counts from the time at which it could be resent.
     pub waited: Duration,
-    /// When its last bit left the transmitter, whether it arrives or is damaged or lost after that;
-    /// the instant of the drop if the queue dropped it.
+    /// Time at which the last bit left the transmitter, also if the packet is damaged or lost after that.
+    /// The time of the drop if the queue dropped the packet.
     pub departed: Instant,
 }
 
-/// Whether and when a packet arrives; match on it to schedule the arrival.
+/// Whether and when a packet arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It never arrives.
+    /// The packet does not arrive.
     Drop(DropCause),
-    /// It arrives at this instant.
+    /// The packet arrives at this instant.
     Deliver(Instant),
-    /// It was damaged and is to be sent again: [`Link::resume`](crate::Link::resume) tells what
-    /// becomes of it.
+    /// The packet was damaged, and the link will resend it. [`Link::resume`](crate::Link::resume) returns
+    /// its outcome.
     Held {
-        /// When to ask: it may be sent again then.
+        /// Time at which the link may resend the packet, and at which to call `resume`.
         until: Instant,
-        /// What to ask for.
+        /// Argument of `resume`.
         ticket: Ticket,
     },
 }
 
-/// Stands for a packet that a link holds; no two that it holds have the same.
-///
-/// It comes with [`Verdict::Held`]; pass it to
-/// [`Link::resume`](crate::Link::resume) when the time has come.
+/// Identifier of a packet that a link holds, from [`Verdict::Held`]. Each packet that a link holds has a
+/// different one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket(pub(crate) u32);
 
-/// Where a packet was dropped. It tells congestion from losses on the way.
+/// Place at which a packet was dropped. It distinguishes congestion from other losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropCause {
-    /// The queue did not admit it, so it took no bandwidth.
+    /// The queue. The packet used no bandwidth.
     Queue,
-    /// It was lost on its way, after the bottleneck had sent it.
+    /// The way after the bottleneck, which has sent the packet.
     Loss,
 }
 
 impl Outcome {
-    /// The queue drops the packet at `now`.
+    /// Creates the outcome of a packet that the queue drops at `now`.
     pub(crate) const fn refused(now: Instant) -> Self {
         Self {
             verdict: Verdict::Drop(DropCause::Queue),

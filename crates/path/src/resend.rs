@@ -1,10 +1,11 @@
-//! A link that repairs its own transmission errors, as the wireless link of TCP-DCR, section 5:
-//! what arrives damaged is sent again from the head of the queue, after a round trip of the link.
+//! Repair of transmission errors by the link, like the wireless link of TCP-DCR, section 5.
 //!
-//! A packet's transmission is still known the moment it is admitted. All that may come before it
-//! are retransmissions that are ready before it would begin, and these are of packets sent before
-//! it, whose damage is known by then. A retransmission is known as soon as nothing can come before
-//! it: when a later packet is offered that would begin after it is ready, or when it is ready.
+//! The link resends a damaged packet from the head of the queue, after a round trip of the link.
+//!
+//! The transmission time of a packet is known when it is admitted. Only retransmissions that are ready
+//! before that time come first, and these are of packets sent earlier, whose damage is already known. The
+//! transmission time of a retransmission is known once nothing else can come first: when a later packet
+//! is offered whose transmission would begin after the retransmission is ready, or when it is ready.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,45 +14,51 @@ use unruffled_units::{Duration, Instant};
 use crate::impairment::{Crossing, Fate, Stage};
 use crate::{Direction, DropCause, Outcome, Ticket, Verdict};
 
-/// Damages packets, and keeps them until they are sent again.
+/// Packets that were damaged, until they are resent.
 #[derive(Clone, Debug)]
-pub(crate) struct Resend {
-    /// Says which transmissions are damaged.
+pub(crate) struct Resender {
+    /// Impairment that determines which transmissions are damaged.
     damage: Stage,
-    /// From the end of a transmission to the next one of the same packet, at least.
+    /// Shortest time from the end of a transmission to the next one of the same packet.
     after: Duration,
-    /// How often a packet is sent again; `None`: until it gets through.
+    /// Number of times that a packet is resent; `None` for no limit.
     attempts: Option<u32>,
-    /// Not yet sent again, in the order in which they become ready: that of their transmissions.
+    /// Packets to be resent, in the order in which they are ready, which is that of their transmissions.
     held: VecDeque<(Ticket, Packet)>,
-    /// What became of those sent again, until it is asked for.
+    /// Outcomes of resent packets that have not been requested yet.
     resolved: BTreeMap<u32, Outcome>,
-    /// The ticket of the packet held last.
-    last: Ticket,
+    /// Ticket of the packet held last.
+    last_ticket: Ticket,
 }
 
 /// A packet to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     pub(crate) bytes: u32,
-    pub(crate) way: Direction,
-    /// When it came to the link, or may be sent again.
-    pub(crate) came: Instant,
-    /// How often it has been damaged.
+    pub(crate) direction: Direction,
+    /// Time at which the packet arrived at the link, or may be resent.
+    pub(crate) ready: Instant,
+    /// Number of times that the packet has been damaged.
     pub(crate) damaged: u32,
 }
 
-impl Resend {
+impl Resender {
     pub(crate) fn new(damage: Stage, after: Duration, attempts: Option<u32>) -> Self {
-        let (held, resolved) = (VecDeque::new(), BTreeMap::new());
-        Self { damage, after, attempts, held, resolved, last: Ticket(0) }
+        Self {
+            damage,
+            after,
+            attempts,
+            held: VecDeque::new(),
+            resolved: BTreeMap::new(),
+            last_ticket: Ticket(0),
+        }
     }
 
-    /// What becomes of a packet at the end of its transmission, if that is damaged.
+    /// Returns the verdict on a packet at the end of its transmission, if the transmission is damaged.
     #[inline(never)]
     pub(crate) fn damage(&mut self, packet: Packet, crossing: &Crossing) -> Option<Verdict> {
         let mut fate = Fate::default();
-        self.damage.touch(&mut fate, crossing);
+        self.damage.apply(&mut fate, crossing);
         if !fate.lost {
             return None;
         }
@@ -59,26 +66,26 @@ impl Resend {
             return Some(Verdict::Drop(DropCause::Loss));
         }
         let until = crossing.departed + self.after;
-        let ticket = Ticket(self.last.0.wrapping_add(1));
-        self.last = ticket;
-        self.held
-            .push_back((ticket, Packet { came: until, damaged: packet.damaged + 1, ..packet }));
+        let ticket = Ticket(self.last_ticket.0.wrapping_add(1));
+        self.last_ticket = ticket;
+        let packet = Packet { ready: until, damaged: packet.damaged + 1, ..packet };
+        self.held.push_back((ticket, packet));
         Some(Verdict::Held { until, ticket })
     }
 
-    /// The next packet to be sent again, if it may be by `by`.
-    pub(crate) fn next_by(&mut self, by: Instant) -> Option<(Ticket, Packet)> {
-        let ready = self.held.front().is_some_and(|(_, held)| held.came <= by);
-        if ready { self.held.pop_front() } else { None }
+    /// Removes and returns the next packet to be resent, if it is ready by `time`.
+    pub(crate) fn next_ready_by(&mut self, time: Instant) -> Option<(Ticket, Packet)> {
+        let is_ready = self.held.front().is_some_and(|(_, packet)| packet.ready <= time);
+        if is_ready { self.held.pop_front() } else { None }
     }
 
-    /// Keeps what became of a packet that was sent again.
+    /// Stores the outcome of a packet that was resent.
     pub(crate) fn resolve(&mut self, ticket: Ticket, outcome: Outcome) {
         self.resolved.insert(ticket.0, outcome);
     }
 
-    /// What became of a packet that was held, if that is known.
-    pub(crate) fn resolved(&mut self, ticket: Ticket) -> Option<Outcome> {
+    /// Removes and returns the outcome of a packet that was held, if it is known.
+    pub(crate) fn take_resolved(&mut self, ticket: Ticket) -> Option<Outcome> {
         self.resolved.remove(&ticket.0)
     }
 }

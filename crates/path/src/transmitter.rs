@@ -1,56 +1,59 @@
-//! Sends packets one after the other, at a rate.
+//! Transmission of packets one after the other, at a rate.
 //!
-//! There are no events: a packet's departure is known the moment it is admitted, because nothing
-//! that comes after it can hold it up.
+//! There are no events. The departure of a packet is known when it is admitted, because later packets
+//! do not delay it.
 
 use std::collections::VecDeque;
 
 use unruffled_units::{Duration, Instant, Rate};
 
-/// Sends packets in the order in which they came.
+/// Transmitter that sends packets in the order in which they arrive.
 #[derive(Clone, Debug)]
 pub(crate) struct Transmitter {
-    /// `None`: infinitely fast.
+    /// `None` for an unlimited rate.
     rate: Option<Rate>,
-    /// When the last packet departs.
+    /// Departure of the last packet.
     last: Instant,
-    /// Departures of the packets that wait or are in service, as far as anybody asked.
+    /// Departures of the packets that wait or are in service, as of the last time that they were
+    /// counted.
     pending: VecDeque<Instant>,
-    /// The last packet's size in octets and how long sending it takes: most have the same.
+    /// Size of the last packet in octets, and the time that its transmission takes. Most packets have
+    /// the same size.
     service: (u32, Duration),
-    account: Account,
-    /// The account may be even.
-    even: bool,
-    /// When the last packet departs of those that had another size.
+    tracking: Tracking,
+    /// Whether the tracking may be [`Tracking::Uniform`].
+    allows_uniform: bool,
+    /// Departure of the last packet of a different size.
     mixed_until: Instant,
-    /// Packets of this size, if there is one, come without an account of them.
-    quick: u32,
-    /// No packet of that size is taken when the last one departs later than so long from now.
-    span: Duration,
+    /// Packet size in octets for which [`admit_quickly`](Self::admit_quickly) applies, or [`NO_SIZE`].
+    quick_size: u32,
+    /// Longest wait for which it applies.
+    quick_wait: Duration,
 }
 
-/// No packet's.
+/// A size that no packet has.
 const NO_SIZE: u32 = u32::MAX;
 
-/// What is kept of the packets that wait or are in service.
+/// Record of the packets that wait or are in service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Account {
-    /// All of them, as of the last packet.
+enum Tracking {
+    /// The departures of all these packets, as of the last arrival.
     Exact,
-    /// All of them, and some that have departed: these are forgotten when room is needed.
+    /// The departures of all these packets, and of some that have departed. Those are removed when room is
+    /// needed.
     Lazy,
-    /// Nothing, because all take the same time: when the last departs tells how many there are.
-    Even,
-    /// Nothing.
+    /// No departures. All transmissions take the same time, so the last departure shows their number.
+    Uniform,
+    /// No departures.
     None,
 }
 
-/// A packet's transmission.
+/// Transmission of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sent {
-    /// How long it waited for those before it.
+pub(crate) struct Transmission {
+    /// Time that the packet waited for those before it.
     pub(crate) waited: Duration,
-    /// When its last bit leaves.
+    /// Departure of its last bit.
     pub(crate) departed: Instant,
 }
 
@@ -61,32 +64,36 @@ impl Transmitter {
             last: Instant::ZERO,
             pending: VecDeque::new(),
             service: (0, Duration::ZERO),
-            account: Account::Exact,
-            even: false,
+            tracking: Tracking::Exact,
+            allows_uniform: false,
             mixed_until: Instant::ZERO,
-            quick: NO_SIZE,
-            span: Duration::MAX,
+            quick_size: NO_SIZE,
+            quick_wait: Duration::MAX,
         }
     }
 
-    /// The same without an account of the backlog and, unless it is `counted`, of the occupancy. To be
-    /// asked for before anything is sent; unless it is `even` packets may be [sent again](Self::resend).
-    pub(crate) fn unwatched(self, counted: bool, even: bool) -> Self {
-        let account = match (counted, even) {
-            (false, _) => Account::None,
-            (true, true) => Account::Even,
-            (true, false) => Account::Lazy,
+    /// Stops recording the backlog and, unless it is `counted`, the occupancy. Must be called before the
+    /// first packet.
+    ///
+    /// `allows_uniform` must be false if packets may be [resent](Self::resend).
+    pub(crate) fn without_backlog(self, counted: bool, allows_uniform: bool) -> Self {
+        let tracking = match (counted, allows_uniform) {
+            (false, _) => Tracking::None,
+            (true, true) => Tracking::Uniform,
+            (true, false) => Tracking::Lazy,
         };
-        Self { account, even, ..self }
+        Self { tracking, allows_uniform, ..self }
     }
 
-    /// How many packets were there when anybody asked last, and those that came since.
+    /// Returns the number of packets that were there at the last count, and of those sent since.
     pub(crate) fn backlog(&self) -> usize {
         self.pending.len()
     }
 
-    /// What [`Self::admit`] does with a packet of the usual size that it lets in, and `delay` later; none,
-    /// and nothing is changed, where that is not all.
+    /// Admits a packet of the usual size like [`admit`](Self::admit), and returns its departure plus `delay`.
+    ///
+    /// Returns `None`, without any change, if the size is another, the queue may be full, or a time would
+    /// overflow.
     #[inline(always)]
     pub(crate) fn admit_quickly(
         &mut self,
@@ -95,42 +102,43 @@ impl Transmitter {
         delay: Duration,
     ) -> Option<Instant> {
         let begun = now.max(self.last);
-        if self.quick != bytes || begun.since(now) > self.span {
+        if self.quick_size != bytes || begun.since(now) > self.quick_wait {
             return None;
         }
-        // A check is less than what a sum that saturates takes.
+        // A check is cheaper than a saturating sum.
         let departed = begun.checked_add(self.service.1)?;
         let arrival = departed.checked_add(delay)?;
         self.last = departed;
         Some(arrival)
     }
 
-    /// Takes a packet of `bytes` octets at `now` unless `limit` are there, and gives when its last bit
-    /// leaves.
+    /// Admits a packet of `bytes` octets at `now` unless `limit` packets are there; returns its departure.
     pub(crate) fn admit(&mut self, bytes: u32, limit: usize, now: Instant) -> Option<Instant> {
-        if self.even && self.mixed_until <= now && self.account == Account::Lazy {
+        let is_uniform = self.allows_uniform && self.mixed_until <= now;
+        if is_uniform && self.tracking == Tracking::Lazy {
             self.pending.clear();
-            self.account = Account::Even;
+            self.tracking = Tracking::Uniform;
         }
         if self.is_full(limit, now) {
             return None;
         }
         let departed = self.send(bytes, now).departed;
-        self.quick = match self.account {
-            Account::Even | Account::None => bytes,
-            Account::Exact | Account::Lazy => NO_SIZE,
+        self.quick_size = match self.tracking {
+            Tracking::Uniform | Tracking::None => bytes,
+            Tracking::Exact | Tracking::Lazy => NO_SIZE,
         };
-        self.span = match self.account {
-            Account::Even => self.longest_wait(limit),
+        self.quick_wait = match self.tracking {
+            Tracking::Uniform => self.longest_wait(limit),
             _ => Duration::MAX,
         };
         Some(departed)
     }
 
-    /// How many packets have not been sent to their end at `now`, the one in service included.
+    /// Returns the number of packets whose transmission has not ended at `now`, the one in service
+    /// included.
     #[inline]
     pub(crate) fn occupancy(&mut self, now: Instant) -> usize {
-        if self.account == Account::Even {
+        if self.tracking == Tracking::Uniform {
             return self.last.since(now).as_nanos().div_ceil(self.service.1.as_nanos().max(1))
                 as usize;
         }
@@ -140,53 +148,54 @@ impl Transmitter {
         self.pending.len()
     }
 
-    /// Whether `limit` packets or more have not been sent to their end at `now`.
+    /// Returns whether the transmission of at least `limit` packets has not ended at `now`.
     #[inline]
     pub(crate) fn is_full(&mut self, limit: usize, now: Instant) -> bool {
-        match self.account {
-            Account::None => false,
-            Account::Even => self.last.since(now) > self.longest_wait(limit),
-            Account::Lazy if self.pending.len() < limit.min(self.pending.capacity()) => false,
+        match self.tracking {
+            Tracking::None => false,
+            Tracking::Uniform => self.last.since(now) > self.longest_wait(limit),
+            Tracking::Lazy if self.pending.len() < limit.min(self.pending.capacity()) => false,
             _ => self.occupancy(now) >= limit,
         }
     }
 
-    /// How long those of an even account take to be sent if one more is as many as `limit`.
+    /// Returns the time that `limit - 1` packets of the same size take.
     fn longest_wait(&self, limit: usize) -> Duration {
         self.service.1 * (limit as u64).saturating_sub(1)
     }
 
-    /// When the last packet taken so far departs.
+    /// Returns the departure of the last packet.
     pub(crate) fn busy_until(&self) -> Instant {
         self.last
     }
 
-    /// Takes a packet of `bytes` octets at `now`.
+    /// Sends a packet of `bytes` octets that arrives at `now`.
     #[inline]
-    pub(crate) fn send(&mut self, bytes: u32, now: Instant) -> Sent {
+    pub(crate) fn send(&mut self, bytes: u32, now: Instant) -> Transmission {
         let sent = self.resend(bytes, now);
-        if matches!(self.account, Account::Exact | Account::Lazy) && sent.departed > now {
+        if matches!(self.tracking, Tracking::Exact | Tracking::Lazy) && sent.departed > now {
             self.pending.push_back(sent.departed);
         }
         sent
     }
 
-    /// Takes a packet that may be sent again from `ready` on; it does not count as waiting.
-    pub(crate) fn resend(&mut self, bytes: u32, ready: Instant) -> Sent {
+    /// Sends a packet that may be resent from `ready` on; it does not count as waiting.
+    pub(crate) fn resend(&mut self, bytes: u32, ready: Instant) -> Transmission {
         if self.service.0 != bytes {
-            self.serve(bytes, ready);
+            self.change_size(bytes, ready);
         }
         let begun = ready.max(self.last);
         self.last = begun + self.service.1;
-        Sent { waited: begun.since(ready), departed: self.last }
+        Transmission { waited: begun.since(ready), departed: self.last }
     }
 
-    /// The next packet, which comes at `now`, has another size than the one before it.
+    /// Prepares for the next packet, which arrives at `now` and has another size than the one before.
     #[inline(never)]
-    fn serve(&mut self, bytes: u32, now: Instant) {
-        (self.quick, self.mixed_until) = (NO_SIZE, self.last);
-        if self.account == Account::Even && self.last > now {
-            self.account = Account::Lazy;
+    fn change_size(&mut self, bytes: u32, now: Instant) {
+        self.quick_size = NO_SIZE;
+        self.mixed_until = self.last;
+        if self.tracking == Tracking::Uniform && self.last > now {
+            self.tracking = Tracking::Lazy;
             let mut departure = self.last;
             while departure > now {
                 self.pending.push_front(departure);
@@ -206,47 +215,51 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    /// 8 Mbit/s: 1 ms for every 1000 octets.
+    /// Returns a transmitter of 8 Mbit/s, which sends 1000 octets in 1 ms.
     fn transmitter() -> Transmitter {
         Transmitter::new(Rate::from_bps(8e6))
     }
 
-    const fn sent(waited: u64, departed: u64) -> Sent {
-        Sent { waited: Duration::from_millis(waited), departed: at(departed) }
+    const fn sent(waited: u64, departed: u64) -> Transmission {
+        Transmission { waited: Duration::from_millis(waited), departed: at(departed) }
     }
 
     #[test]
     fn a_packet_waits_for_those_before_it() {
-        let mut line = transmitter();
-        assert_eq!(line.send(1000, at(0)), sent(0, 1));
-        assert_eq!(line.send(2000, at(0)), sent(1, 3));
-        assert_eq!(line.send(1000, at(2)), sent(1, 4));
-        assert_eq!(line.send(1000, at(10)), sent(0, 11));
+        let mut transmitter = transmitter();
+        assert_eq!(transmitter.send(1000, at(0)), sent(0, 1));
+        assert_eq!(transmitter.send(2000, at(0)), sent(1, 3));
+        assert_eq!(transmitter.send(1000, at(2)), sent(1, 4));
+        assert_eq!(transmitter.send(1000, at(10)), sent(0, 11));
     }
 
     #[test]
     fn a_packet_counts_until_its_last_bit_has_left() {
-        let mut line = transmitter();
-        line.send(1000, at(0));
-        line.send(1000, at(0));
-        assert_eq!(line.occupancy(at(0)), 2);
-        assert_eq!(line.occupancy(Instant::from_nanos(999_999)), 2);
-        assert_eq!(line.occupancy(at(1)), 1);
-        assert_eq!(line.occupancy(at(2)), 0);
+        let mut transmitter = transmitter();
+        transmitter.send(1000, at(0));
+        transmitter.send(1000, at(0));
+        assert_eq!(transmitter.occupancy(at(0)), 2);
+        assert_eq!(transmitter.occupancy(Instant::from_nanos(999_999)), 2);
+        assert_eq!(transmitter.occupancy(at(1)), 1);
+        assert_eq!(transmitter.occupancy(at(2)), 0);
     }
 
-    fn admitted(line: &mut Transmitter, size: u32, now: Instant) -> Option<Instant> {
-        line.admit_quickly(size, now, Duration::ZERO).or_else(|| line.admit(size, 5, now))
+    fn admitted(transmitter: &mut Transmitter, size: u32, now: Instant) -> Option<Instant> {
+        transmitter
+            .admit_quickly(size, now, Duration::ZERO)
+            .or_else(|| transmitter.admit(size, 5, now))
     }
 
     #[test]
-    fn who_is_not_watched_is_full_when_it_would_be_otherwise() {
-        for (even, mixed) in [(false, false), (true, false), (false, true), (true, true)] {
-            let (mut exact, mut other) = (transmitter(), transmitter().unwatched(true, even));
-            let (mut now, mut accounts) = (0, Vec::new());
+    fn every_kind_of_tracking_admits_the_same_packets() {
+        for (uniform, mixed) in [(false, false), (true, false), (false, true), (true, true)] {
+            let mut exact = transmitter();
+            let mut other = transmitter().without_backlog(true, uniform);
+            let mut now = 0;
+            let mut tracking = Vec::new();
             for n in 0..1000 {
-                // 1 ms on average, which is what a packet takes; where they are mixed, some take half of
-                // that or double.
+                // Packets arrive every 1 ms on average, which is also the time that most take. If sizes
+                // are mixed, some packets take half or twice that time.
                 now += [0, 0, 1, 3, 0, 2][n % 6];
                 let size = if mixed && n % 100 < 20 { [500, 2000, 1000][n % 3] } else { 1000 };
                 let full = exact.is_full(5, at(now));
@@ -257,23 +270,23 @@ mod tests {
                     other.clone().occupancy(at(now)),
                     "packet {n}"
                 );
-                accounts.push(other.account);
+                tracking.push(other.tracking);
             }
             assert!(other.pending.capacity() <= 8, "{}", other.pending.capacity());
-            accounts.dedup();
-            match (even, mixed) {
-                (false, _) => assert_eq!(accounts, [Account::Lazy]),
-                (true, false) => assert_eq!(accounts, [Account::Even]),
-                (true, true) => assert!(accounts.len() > 3, "{accounts:?}"),
+            tracking.dedup();
+            match (uniform, mixed) {
+                (false, _) => assert_eq!(tracking, [Tracking::Lazy]),
+                (true, false) => assert_eq!(tracking, [Tracking::Uniform]),
+                (true, true) => assert!(tracking.len() > 3, "{tracking:?}"),
             }
         }
     }
 
     #[test]
     fn without_a_rate_packets_depart_at_once() {
-        let mut line = Transmitter::new(None);
-        assert_eq!(line.send(1000, at(5)), sent(0, 5));
-        assert_eq!(line.send(1000, at(5)), sent(0, 5));
-        assert_eq!(line.occupancy(at(5)), 0);
+        let mut transmitter = Transmitter::new(None);
+        assert_eq!(transmitter.send(1000, at(5)), sent(0, 5));
+        assert_eq!(transmitter.send(1000, at(5)), sent(0, 5));
+        assert_eq!(transmitter.occupancy(at(5)), 0);
     }
 }

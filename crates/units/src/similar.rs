@@ -13,13 +13,13 @@
 /// assert_eq!(similar("bogus", ["satellite", "switch"]), None);
 /// ```
 pub fn similar<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let letters_found = normalized(found);
+    let letters_found = normalised(found);
     let length = letters_found.chars().count();
     let max_distance = if length < 3 { 0 } else { (length / 3).max(1) };
     let mut nearest: Option<(usize, &str)> = None;
     let mut longer: Vec<&str> = Vec::new();
     for name in known {
-        let letters = normalized(name);
+        let letters = normalised(name);
         let distance = strsim::osa_distance(&letters_found, &letters);
         let is_similar =
             if letters_found.is_empty() { name == found } else { distance <= max_distance };
@@ -46,7 +46,7 @@ pub fn did_you_mean(name: &str) -> String {
 }
 
 /// Returns the letters and digits of a name, in lower case.
-fn normalized(name: &str) -> String {
+fn normalised(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 

@@ -93,7 +93,7 @@ impl FlowDirection {
         let outstanding = self.stream.next - self.stream.una;
         self.retransmissions.recoveries.acknowledge(now, self.stream.una, outstanding);
         if lacks_data {
-            // Where data takes another way than its acknowledgements, only these trim the scoreboard.
+            // Where data takes another path than its acknowledgements, only these trim the scoreboard.
             self.trim(now, limit);
         }
         self.update_state();

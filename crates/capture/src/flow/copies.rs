@@ -18,7 +18,7 @@ const INTERFACE_DELAY: Duration = Duration::from_millis(1);
 pub(crate) const MAX_QUEUE_DELAY: Duration = Duration::from_millis(50);
 
 /// Time within which routers forward a packet. Copies of a packet with an identification of its own
-/// are recognized within this time.
+/// are recognised within this time.
 const MAX_FORWARDING_DELAY: Duration = Duration::from_secs(1);
 
 /// Features that identify copies.

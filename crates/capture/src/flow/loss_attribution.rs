@@ -17,9 +17,9 @@ use crate::packet::Segment;
 /// Loss events, and late packets, that are kept.
 const MAX_EVENTS: usize = 4096;
 
-/// Greatest distance from a loss to a neighbor whose round trip shows the length of the queue, in
+/// Greatest distance from a loss to a neighbour whose round trip shows the length of the queue, in
 /// segments.
-const MAX_NEIGHBOR_SEGMENTS: usize = 32;
+const MAX_NEIGHBOUR_SEGMENTS: usize = 32;
 
 /// Resolution of measured round trips, as a share. Round trips that differ by less are ties.
 const RTT_TOLERANCE: f64 = 0.01;
@@ -40,7 +40,7 @@ pub(super) struct LossAttribution {
     /// Round trip of the last segment that has one.
     last_rtt: Option<Duration>,
     /// Round trips before and after the first loss of each event.
-    neighbor_rtts: Vec<[Duration; 2]>,
+    neighbour_rtts: Vec<[Duration; 2]>,
     last_ack: Option<AckContent>,
     /// Segments that the receiver discarded.
     refused: u64,
@@ -104,11 +104,11 @@ impl LossAttribution {
         if needed > 0 && self.last_event.is_none_or(|last| sent.since(last) > rtt) {
             self.last_event = Some(sent);
             self.events += 1;
-            let next_rtt = following.take(MAX_NEIGHBOR_SEGMENTS).find_map(|entry| entry.rtt);
+            let next_rtt = following.take(MAX_NEIGHBOUR_SEGMENTS).find_map(|entry| entry.rtt);
             if let (Some(before), Some(after)) = (self.last_rtt, next_rtt)
-                && self.neighbor_rtts.len() < MAX_EVENTS
+                && self.neighbour_rtts.len() < MAX_EVENTS
             {
-                self.neighbor_rtts.push([before, after]);
+                self.neighbour_rtts.push([before, after]);
             }
             self.events_away_from_late += u64::from(!self.is_near_late(sent, rtt));
         }
@@ -125,8 +125,8 @@ impl LossAttribution {
     fn is_near_late(&self, sent: Instant, rtt: Duration) -> bool {
         let after = self.late.partition_point(|&late| late < sent);
         let before = after.checked_sub(1).and_then(|at| self.late.get(at));
-        let neighbors = [before, self.late.get(after)];
-        neighbors.into_iter().flatten().any(|&late| late.since(sent).max(sent.since(late)) <= rtt)
+        let neighbours = [before, self.late.get(after)];
+        neighbours.into_iter().flatten().any(|&late| late.since(sent).max(sent.since(late)) <= rtt)
     }
 
     /// Adds the time within a round trip of a late packet to the covered time.
@@ -179,7 +179,8 @@ impl FlowDirection {
             let up_to = count_below(ms * (1.0 + RTT_TOLERANCE));
             Some((below + up_to) / 2.0 / percentiles.len().max(1) as f64)
         };
-        let ranks: Vec<f64> = attribution.neighbor_rtts.iter().flatten().filter_map(rank).collect();
+        let ranks: Vec<f64> =
+            attribution.neighbour_rtts.iter().flatten().filter_map(rank).collect();
         let mean_rank = ranks.iter().sum::<f64>() / ranks.len() as f64;
         let began = events.first_data.unwrap_or(end);
         let time_s = end.since(began).as_secs_f64();
@@ -189,7 +190,7 @@ impl FlowDirection {
             away_from_late: attribution.events_away_from_late,
             near_late_share: if time_s > 0.0 { near_late_share } else { 0.0 },
             queue_rank: (!ranks.is_empty()).then_some(mean_rank),
-            queue_events: attribution.neighbor_rtts.len() as u64,
+            queue_events: attribution.neighbour_rtts.len() as u64,
             passed_here: attribution.passed_here,
             not_passed_here: attribution.not_passed_here,
             refused: attribution.refused,

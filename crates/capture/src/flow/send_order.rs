@@ -177,7 +177,8 @@ impl IpIds {
 
     /// Returns whether `packet` was sent before or after `other`, if identifications show it.
     fn order(&self, packet: Fingerprint, other: Fingerprint) -> Option<SendOrder> {
-        let (id, other_id) = (packet.id?, other.id?);
+        let id = packet.id?;
+        let other_id = other.id?;
         let ahead = id.wrapping_sub(other_id);
         let behind = other_id.wrapping_sub(id);
         // Where retransmissions keep the identification, a retransmission looks older.

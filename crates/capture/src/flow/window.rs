@@ -14,7 +14,7 @@ use crate::packet::Segment;
 /// open.
 const SEND_DELAY: Duration = Duration::from_millis(20);
 
-/// The same where the round trip to the sender is not known.
+/// Time within which such a sender sends if the round trip to it is not known.
 const SEND_DELAY_WITHOUT_RTT: Duration = Duration::from_millis(500);
 
 /// The receiver's window, and the probes of it.
@@ -113,13 +113,13 @@ impl FlowDirection {
     fn is_copied_probe(&self, packet: Fingerprint) -> bool {
         // Without a unique identification and a clock that separates probes, the capture as a whole
         // decides: either it holds most packets twice, or it does not.
-        let recognizable = self.clues.ip_ids.is_unique(packet)
+        let recognisable = self.clues.ip_ids.is_unique(packet)
             || self.clues.clock_step < MAX_QUEUE_DELAY
             || self.counts.most_are_duplicates();
         self.window.last_probe.is_some_and(|last| {
             let alike = packet.id == last.id && packet.timestamp == last.timestamp;
             let delay = MAX_QUEUE_DELAY + self.clues.clock_step;
-            alike && recognizable && packet.at.since(last.at) < delay
+            alike && recognisable && packet.at.since(last.at) < delay
         })
     }
 

@@ -91,7 +91,8 @@ fn pcapng_with_obsolete_blocks(endianness: Endianness) -> Vec<u8> {
     let short = |value: u16| if big { value.to_be_bytes() } else { value.to_le_bytes() };
     let long = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
     for number in 0..PACKETS {
-        let (data, ticks) = (packet(number), at(number).as_nanos() as u64);
+        let data = packet(number);
+        let ticks = at(number).as_nanos() as u64;
         // A comment of four octets, and the end of the options.
         let options = [&short(1)[..], &short(4), b"late", &long(0)].concat();
         let length = (12 + 20 + data.len() + options.len()) as u32;
@@ -126,7 +127,7 @@ impl Read for OneByOne {
     }
 }
 
-fn analyzed(octets: &[u8]) -> Result<(Analysis, Option<Error>), Error> {
+fn analysed(octets: &[u8]) -> Result<(Analysis, Option<Error>), Error> {
     let input = OneByOne(Cursor::new(octets.to_vec()));
     let source = Source::new(Box::new(input), None)?;
     let mut analyzer = Analyzer::new(Limits::default());
@@ -136,8 +137,9 @@ fn analyzed(octets: &[u8]) -> Result<(Analysis, Option<Error>), Error> {
 
 #[test]
 fn every_format_yields_the_same_analysis() {
-    let (big, little) = (Endianness::Big, Endianness::Little);
-    let expected = analyzed(&pcap(TsResolution::NanoSecond, little)).unwrap();
+    let big = Endianness::Big;
+    let little = Endianness::Little;
+    let expected = analysed(&pcap(TsResolution::NanoSecond, little)).unwrap();
     assert_eq!(expected.1, None);
     let direction = &expected.0.connections[0].directions[0];
     assert_eq!(
@@ -153,8 +155,8 @@ fn every_format_yields_the_same_analysis() {
         pcapng_with_obsolete_blocks(little),
         pcapng_with_obsolete_blocks(big),
     ] {
-        assert_eq!(analyzed(&octets).unwrap(), expected);
-        assert_eq!(analyzed(&gzip(&octets)).unwrap(), expected);
+        assert_eq!(analysed(&octets).unwrap(), expected);
+        assert_eq!(analysed(&gzip(&octets)).unwrap(), expected);
     }
 }
 
@@ -176,11 +178,11 @@ fn the_time_offset_is_read_in_the_byte_order_of_the_section() {
 fn a_capture_that_is_cut_off_is_read_to_its_end() {
     let whole = pcap(TsResolution::MicroSecond, Endianness::Little);
     // A header of 24 octets, and 16 before each packet of 60.
-    let (analysis, damage) = analyzed(&whole[..24 + 76 * 20 + 30]).unwrap();
+    let (analysis, damage) = analysed(&whole[..24 + 76 * 20 + 30]).unwrap();
     assert_eq!(analysis.totals.frames, 20);
     assert_eq!(damage, Some(Error::CutOff { packets: 20, bytes: 24 + 76 * 20 }));
     let compressed = gzip(&[&whole[..24], &whole[24..].repeat(200)].concat());
-    let (analysis, damage) = analyzed(&compressed[..compressed.len() / 2]).unwrap();
+    let (analysis, damage) = analysed(&compressed[..compressed.len() / 2]).unwrap();
     assert!((1000..9000).contains(&analysis.totals.frames), "{}", analysis.totals.frames);
     let text = damage.unwrap().to_string();
     assert!(text.ends_with("bytes: incomplete deflate stream"), "{text}");
@@ -191,36 +193,36 @@ fn a_compressed_capture_that_is_cut_off_is_read_to_its_end() {
     let little = Endianness::Little;
     for whole in [pcap(TsResolution::MicroSecond, little), pcapng(little)] {
         let compressed = gzip(&whole);
-        let (analysis, damage) = analyzed(&compressed[..compressed.len() / 2]).unwrap();
+        let (analysis, damage) = analysed(&compressed[..compressed.len() / 2]).unwrap();
         assert!((1..PACKETS).contains(&analysis.totals.frames), "{}", analysis.totals.frames);
         let text = damage.unwrap().to_string();
         assert!(text.ends_with("bytes: incomplete deflate stream"), "{text}");
     }
     let header = gzip(&pcapng(little))[..12].to_vec();
-    assert!(matches!(analyzed(&header), Err(Error::Unreadable(_))));
+    assert!(matches!(analysed(&header), Err(Error::Unreadable(_))));
 }
 
 #[test]
 fn a_damaged_capture_is_read_up_to_the_damage() {
     let mut octets = pcap(TsResolution::MicroSecond, Endianness::Little);
     octets[24 + 76 * 20 + 8..][..4].copy_from_slice(&[0xff; 4]);
-    let (analysis, damage) = analyzed(&octets).unwrap();
+    let (analysis, damage) = analysed(&octets).unwrap();
     assert_eq!(analysis.totals.frames, 20);
     let text = damage.unwrap().to_string();
     assert_eq!(text, "damaged after 20 packets, 1544 bytes: a block longer than 16 MiB");
     octets[24 + 76 + 8..][..4].copy_from_slice(&[0xff; 4]);
-    let (_, damage) = analyzed(&octets).unwrap();
+    let (_, damage) = analysed(&octets).unwrap();
     let text = damage.unwrap().to_string();
     assert_eq!(text, "damaged after 1 packet, 100 bytes: a block longer than 16 MiB");
 }
 
 #[test]
 fn other_files_are_rejected() {
-    assert_eq!(analyzed(b""), Err(Error::Empty));
-    assert_eq!(analyzed(&gzip(b"")), Err(Error::Empty));
-    assert_eq!(analyzed(b"name = \"rr-3\"\nduration = \"10 s\"\n"), Err(Error::NoCapture));
-    assert_eq!(analyzed(&gzip(b"no capture at all, but compressed")), Err(Error::NoCapture));
-    assert_eq!(analyzed(&[0xd4, 0xc3, 0xb2]), Err(Error::NoCapture));
+    assert_eq!(analysed(b""), Err(Error::Empty));
+    assert_eq!(analysed(&gzip(b"")), Err(Error::Empty));
+    assert_eq!(analysed(b"name = \"rr-3\"\nduration = \"10 s\"\n"), Err(Error::NoCapture));
+    assert_eq!(analysed(&gzip(b"no capture at all, but compressed")), Err(Error::NoCapture));
+    assert_eq!(analysed(&[0xd4, 0xc3, 0xb2]), Err(Error::NoCapture));
 }
 
 #[test]
@@ -234,7 +236,7 @@ fn damage_in_an_obsolete_packet_block_is_reported() {
     ] {
         let mut octets = whole.clone();
         octets[last + at] = octet;
-        let (analysis, damage) = analyzed(&octets).unwrap();
+        let (analysis, damage) = analysed(&octets).unwrap();
         assert_eq!(analysis.totals.frames, PACKETS - 1);
         let text = damage.unwrap().to_string();
         assert_eq!(text, format!("damaged after 49 packets, {last} bytes: {what}"));
@@ -276,7 +278,7 @@ fn errors_have_a_source() {
 
     let mut octets = pcap(TsResolution::MicroSecond, Endianness::Little);
     octets[24 + 8..][..4].copy_from_slice(&[0xff; 4]);
-    let (_, error) = analyzed(&octets).unwrap();
+    let (_, error) = analysed(&octets).unwrap();
     let error = error.unwrap();
     let damage = error.source().and_then(|source| source.downcast_ref::<Damage>());
     assert_eq!(damage, Some(&Damage::LongBlock));

@@ -12,7 +12,7 @@ fn folder() -> Option<PathBuf> {
     tree.ancestors().map(|above| above.join("shared/captures")).find(|folder| folder.is_dir())
 }
 
-fn analyzed(name: &str) -> Option<Analysis> {
+fn analysed(name: &str) -> Option<Analysis> {
     let Some(folder) = folder() else {
         println!("no public captures beside the tree: {name} is not compared");
         return None;
@@ -53,7 +53,7 @@ fn captures_with_reordering_only_agree_with_tshark() {
         ("suricata_update-pdf.pcap", 5),
     ];
     for (name, late) in captures {
-        if let Some(analysis) = analyzed(name) {
+        if let Some(analysis) = analysed(name) {
             assert_eq!(counts(&analysis)[..3], [late, 0, 0], "{name}");
         }
     }
@@ -63,7 +63,7 @@ fn captures_with_reordering_only_agree_with_tshark() {
 /// nothing can be out of order. The DSACK reports a segment that was sent once.
 #[test]
 fn at_the_sender_everything_out_of_order_is_a_retransmission() {
-    let Some(analysis) = analyzed("tcptrace_dsack.dmp") else { return };
+    let Some(analysis) = analysed("tcptrace_dsack.dmp") else { return };
     assert_eq!(counts(&analysis), [0, 7, 0, 1, 0, 0]);
     assert_eq!(analysis.connections[0].directions[0].retransmissions.dsacks_unexplained, 1);
 }
@@ -74,7 +74,7 @@ fn at_the_sender_everything_out_of_order_is_a_retransmission() {
 /// late.
 #[test]
 fn a_joined_retransmission_counts_as_its_segments() {
-    let Some(analysis) = analyzed("weibo.pcap") else { return };
+    let Some(analysis) = analysed("weibo.pcap") else { return };
     assert_eq!(counts(&analysis), [10, 41, 39, 38, 0, 0]);
 }
 
@@ -85,13 +85,13 @@ fn dsacks_agree_with_tshark() {
     for (name, dsacks) in
         [("1kxun.pcap", 13), ("suricata_tls-subjectaltname.pcap", 15), ("teams.pcap", 2)]
     {
-        if let Some(analysis) = analyzed(name) {
+        if let Some(analysis) = analysed(name) {
             let counts = counts(&analysis);
             println!("{name}: {counts:?}");
             assert_eq!(counts[3], dsacks, "{name}");
         }
     }
-    if let Some(analysis) = analyzed("1kxun.pcap") {
+    if let Some(analysis) = analysed("1kxun.pcap") {
         assert_eq!(counts(&analysis)[0], 9);
     }
 }
@@ -99,7 +99,7 @@ fn dsacks_agree_with_tshark() {
 /// tshark: 22 retransmissions, 11 out of order and 4 DSACKs, within the tunnel of a mobile network.
 #[test]
 fn packets_within_a_tunnel_are_analyzed() {
-    let Some(analysis) = analyzed("reasm_segv_anon.pcapng") else { return };
+    let Some(analysis) = analysed("reasm_segv_anon.pcapng") else { return };
     let counts = counts(&analysis);
     println!("{counts:?}");
     assert_eq!(analysis.totals.tcp_packets, 82);

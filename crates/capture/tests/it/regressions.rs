@@ -1,4 +1,4 @@
-//! Packet traces that were once analyzed wrongly.
+//! Packet traces that were once analysed wrongly.
 
 use unruffled_capture::{Cause, Direction, judge};
 
@@ -86,7 +86,8 @@ fn a_closed_window_limits_nothing_while_there_is_nothing_to_send() {
 fn a_repeated_identification_is_a_copy_after_a_router_and_otherwise_a_retransmission() {
     let mut trace = Trace::at_sender(false);
     for n in 0..20 {
-        let (at, id) = (100.0 + f64::from(n), 500 + n as u16);
+        let at = 100.0 + f64::from(n);
+        let id = 500 + n as u16;
         // The second capture point is two routers and 7 ms away.
         trace.data_at_hop(at, n, id, 64).data_at_hop(at + 7.0, n, id, 62);
     }

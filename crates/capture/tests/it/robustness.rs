@@ -12,7 +12,7 @@ use unruffled_units::Instant;
 const SMALL: Limits =
     Limits { connections: 3, segments: 16, all_segments: 40, reported: 4, dots: 8 };
 
-fn analyzed(octets: Vec<u8>) -> Result<(Analysis, Option<Error>), Error> {
+fn analysed(octets: Vec<u8>) -> Result<(Analysis, Option<Error>), Error> {
     let source = Source::new(Box::new(Cursor::new(octets)), None)?;
     let mut analyzer = Analyzer::new(SMALL);
     let damage = read(source, |frame| analyzer.frame(frame))?;
@@ -60,7 +60,7 @@ proptest! {
             &[0x1f, 0x8b, 8],
         ];
         octets.splice(0..0, magics[magic].iter().copied());
-        let _ = analyzed(octets);
+        let _ = analysed(octets);
     }
 
     #[test]

@@ -306,7 +306,8 @@ fn one_late_segment_slows_a_sender_as_much_as_several_losses_in_a_row() {
     let verdict = |times: u32| {
         let mut trace = Trace::at_sender(false);
         for round in 0..times {
-            let (n, at) = (round * 20, f64::from(round) * 300.0);
+            let n = round * 20;
+            let at = f64::from(round) * 300.0;
             (n..n + 10).for_each(|n| {
                 trace.data(at + 100.0, n, 0);
             });
@@ -335,7 +336,7 @@ fn one_late_segment_slows_a_sender_as_much_as_several_losses_in_a_row() {
 
 /// A retransmission is lost, and the sender sends new data until the timer expires (RFC 6298, section 5).
 #[test]
-fn a_timeout_is_recognized_although_the_sender_was_not_silent_before_it() {
+fn a_timeout_is_recognised_although_the_sender_was_not_silent_before_it() {
     let mut trace = Trace::at_sender(false);
     pass_ten(&mut trace);
     trace.ack(150.0, 1, 0, &[]);
@@ -364,7 +365,8 @@ fn queueing_behind_cross_traffic_is_distinguished_from_queueing_behind_own_packe
         let mut trace = Trace::at_sender(false);
         for turn in 0..200 {
             // Two packets at a time, which arrive a millisecond apart and are acknowledged at once.
-            let (n, at) = (turn * 2, 100.0 * f64::from(turn + 1));
+            let n = turn * 2;
+            let at = 100.0 * f64::from(turn + 1);
             trace.data(at, n, 0).data(at, n + 1, 0);
             let arrives = at + 50.0 + if turn > 0 { others_ms } else { 0.0 };
             trace.ack(arrives, n + 1, 0, &[]).ack(arrives + 1.0, n + 2, 0, &[]);
@@ -379,7 +381,8 @@ fn queueing_behind_cross_traffic_is_distinguished_from_queueing_behind_own_packe
 fn without_options_late_segments_are_not_distinguished_from_lost_ones() {
     let mut trace = Trace::at_sender(false).cutting_off_options();
     for turn in 0..10 {
-        let (n, at) = (turn * 10, 200.0 * f64::from(turn + 1));
+        let n = turn * 10;
+        let at = 200.0 * f64::from(turn + 1);
         (0..10).for_each(|i| {
             trace.data(at, n + i, 0);
         });
@@ -412,7 +415,7 @@ fn packets_that_pass_two_interfaces_are_copies() {
 
 /// A router decrements the time to live: what it forwards milliseconds later is a copy.
 #[test]
-fn copies_after_a_queue_are_recognized_by_their_time_to_live() {
+fn copies_after_a_queue_are_recognised_by_their_time_to_live() {
     let mut trace = Trace::at_a_router();
     (0..10).for_each(|n| {
         trace.data(100.0 + f64::from(n), n, n + 2);
@@ -486,7 +489,8 @@ fn the_verdict_mentions_that_only_the_time_distinguishes_late_segments() {
     for (late_ms, mentioned) in [(60.0, true), (0.0, false)] {
         let mut trace = Trace::at_receiver(false);
         for turn in 0..10 {
-            let (n, at) = (turn * 10, 200.0 * f64::from(turn + 1));
+            let n = turn * 10;
+            let at = 200.0 * f64::from(turn + 1);
             (0..4).for_each(|i| {
                 trace.data(at, n + i, 0);
             });

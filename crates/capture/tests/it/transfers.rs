@@ -33,7 +33,7 @@ fn is_rtt_known(plan: &Plan) -> bool {
 }
 
 /// Returns whether something distinguishes a copy from a retransmission.
-fn are_copies_recognizable(plan: &Plan) -> bool {
+fn are_copies_recognisable(plan: &Plan) -> bool {
     let numbered = matches!(plan.ids, Ids::Counter(_) | Ids::Busy(_) | Ids::Random);
     // A copy passes on the way, before its packet is acknowledged.
     if let Copies::Routers(_, us) | Copies::Reversed(_, us) = plan.copies
@@ -81,7 +81,8 @@ fn differences(plan: &Plan, truth: &Truth, found: &Direction) -> Vec<String> {
     }
     check("probes", truth.probes as f64, found.windows.probes as f64, 0.0);
     check("octets", truth.octets as f64, found.traffic.stream_bytes as f64, 0.0);
-    let (rtt, tick) = (plan.rtt_us as f64 / 1000.0, plan.clock_us as f64 / 1000.0);
+    let rtt = plan.rtt_us as f64 / 1000.0;
+    let tick = plan.clock_us as f64 / 1000.0;
     let margin = tick * 2.0 + rtt * 0.02 + 0.1;
     if let Some(ms) = found.rtt.min_ms {
         // After a pause of the sender, an echoed timestamp measures more than the round trip.
@@ -109,7 +110,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_analysis_matches_the_transfer(plan in plans().prop_filter("copies", are_copies_recognizable)) {
+    fn the_analysis_matches_the_transfer(plan in plans().prop_filter("copies", are_copies_recognisable)) {
         let (truth, analysis) = Transfer::run(&plan);
         prop_assert_eq!(analysis.connections.len(), 1);
         let differences = differences(&plan, &truth, client_data(&analysis));

@@ -1,8 +1,9 @@
-//! The queue that drops who finds it full.
+//! Drop-tail queue: drops packets that arrive while it is full.
 
 use crate::ConfigError;
 
-/// Lets packets in until `limit` are there, the one in service included, as ns-2's `DropTail`.
+/// Queue that admits packets until it holds `limit`, the one in service included, like ns-2's
+/// `DropTail`.
 #[derive(Clone, Debug)]
 pub(crate) struct DropTail {
     limit: usize,
@@ -16,7 +17,7 @@ impl DropTail {
         }
     }
 
-    /// A packet that finds so many others there is dropped.
+    /// Returns the number of packets at which the queue is full.
     pub(crate) fn limit(&self) -> usize {
         self.limit
     }
@@ -27,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_has_room_for_a_packet_or_more() {
+    fn a_queue_holds_at_least_one_packet() {
         assert_eq!(DropTail::new(Some(2)).unwrap().limit(), 2);
         assert_eq!(DropTail::new(None).unwrap().limit(), usize::MAX);
         assert!(DropTail::new(Some(0)).is_err());

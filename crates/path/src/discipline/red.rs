@@ -1,9 +1,9 @@
-//! Random early detection (Floyd and Jacobson 1993), step by step as ns-2.35 computes it
-//! (`queue/red.cc`, with the defaults of `tcl/lib/ns-default.tcl`).
+//! Random early detection (Floyd and Jacobson 1993), computed as in ns-2.35 (`queue/red.cc`, with the
+//! defaults of `tcl/lib/ns-default.tcl`).
 //!
-//! ns-2's `use_mark_p_` and `wait_` are true and its `adaptive_`, `cautious_` and `setbit_` off, as
-//! they are by default there: an average above the upper end drops by lot as well, with
-//! probability 1, and drops by lot keep a distance from each other.
+//! By default, `use_mark_p_` and `wait_` are true in ns-2, and `adaptive_`, `cautious_` and `setbit_`
+//! are off. So an average above the upper threshold causes random drops with probability 1, and random
+//! drops keep a distance from each other.
 
 mod settings;
 
@@ -11,12 +11,12 @@ use std::collections::VecDeque;
 
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use unruffled_units::{Duration, Instant};
+use unruffled_units::{Duration, Instant, Rate};
 
-use crate::{ConfigError, LinkConfig};
+use crate::ConfigError;
 pub use settings::Red;
 
-/// A RED queue at work. Sizes are in octets or packets, as its settings say.
+/// RED queue. Sizes are in octets or in packets, depending on its settings.
 #[derive(Clone, Debug)]
 pub(crate) struct RedQueue {
     min: f64,
@@ -27,47 +27,67 @@ pub(crate) struct RedQueue {
     bytes: bool,
     mean_packet: u32,
     max_p: f64,
-    /// Packets of `mean_packet` octets that the link sends in a second (`ptc`).
-    per_second: f64,
-    /// When each packet that may still wait begins to be sent, and its octets.
-    waiting: VecDeque<(Instant, u32)>,
-    waiting_bytes: u64,
+    /// Packets of `mean_packet` octets that the link sends per second (`ptc`).
+    packets_per_second: f64,
+    waiting: Waiting,
     average: f64,
-    /// Packets that came since the last drop, this one included.
+    /// Packets since the last drop, the current one included.
     count: u64,
-    /// Their octets.
+    /// Octets of these packets.
     count_bytes: u64,
-    /// The average was above `min` when the last packet came.
+    /// Whether the average was above `min` at the last packet.
     above: bool,
     rng: Xoshiro256PlusPlus,
 }
 
+/// Packets that wait, without the one in service.
+#[derive(Clone, Debug, Default)]
+struct Waiting {
+    /// Beginning of the transmission and octets of each packet that may still wait.
+    packets: VecDeque<(Instant, u32)>,
+    bytes: u64,
+}
+
+impl Waiting {
+    /// Removes the packets whose transmission has begun by `now`.
+    fn advance(&mut self, now: Instant) {
+        while let Some(&(begun, bytes)) = self.packets.front()
+            && begun <= now
+        {
+            self.packets.pop_front();
+            self.bytes -= u64::from(bytes);
+        }
+    }
+}
+
 impl RedQueue {
+    /// Creates an empty queue of at most `limit` waiting packets, on a link with that rate and delay.
     pub(crate) fn new(
         red: &Red,
-        link: &LinkConfig,
+        rate: Option<Rate>,
+        delay: Duration,
+        limit: Option<u32>,
         rng: Xoshiro256PlusPlus,
     ) -> Result<Self, ConfigError> {
         red.check().map_err(|error| error.within("red"))?;
         let &Red { min, max, weight, gentle, bytes, mean_packet, max_p } = red;
-        let Some(rate) = link.rate else {
+        let Some(rate) = rate else {
             return Err(ConfigError::new("rate", "given for a RED queue", "infinite"));
         };
-        let per_second = rate.bps() / (8.0 * f64::from(mean_packet));
+        let packets_per_second = rate.bps() / (8.0 * f64::from(mean_packet));
         let unit = if bytes { f64::from(mean_packet) } else { 1.0 };
         Ok(Self {
             min: min * unit,
             max: max * unit,
-            limit: link.queue.map_or(f64::INFINITY, |limit| f64::from(limit) * unit),
+            limit: limit.map_or(f64::INFINITY, |limit| f64::from(limit) * unit),
             weight: weight
-                .unwrap_or_else(|| automatic_weight(per_second, link.delay.as_secs_f64())),
+                .unwrap_or_else(|| automatic_weight(packets_per_second, delay.as_secs_f64())),
             gentle,
             bytes,
             mean_packet,
             max_p,
-            per_second,
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
+            packets_per_second,
+            waiting: Waiting::default(),
             average: 0.0,
             count: 0,
             count_bytes: 0,
@@ -76,14 +96,14 @@ impl RedQueue {
         })
     }
 
-    /// Whether a packet of `bytes` octets that comes at `now` is let in (`REDQueue::enque`). What was
-    /// let in before has been sent by `busy_until`.
+    /// Returns whether the queue admits a packet of `bytes` octets at `now` (`REDQueue::enque`). The
+    /// packets admitted before have been sent by `busy_until`.
     #[inline(never)]
     pub(crate) fn admits(&mut self, bytes: u32, now: Instant, busy_until: Instant) -> bool {
         let queue = self.queue(now);
         let missed = match now.since(busy_until) {
             Duration::ZERO => 0.0,
-            idle => (self.per_second * idle.as_secs_f64()).floor(),
+            idle => (self.packets_per_second * idle.as_secs_f64()).floor(),
         };
         self.estimate(queue, missed);
         self.count += 1;
@@ -94,7 +114,7 @@ impl RedQueue {
             if self.above {
                 dropped = self.drops_early(bytes);
             } else {
-                // The first one above the threshold is spared.
+                // The first packet above the threshold is admitted.
                 self.above = true;
                 self.count = 1;
                 self.count_bytes = u64::from(bytes);
@@ -110,28 +130,23 @@ impl RedQueue {
         !dropped
     }
 
-    /// A packet of `bytes` octets waits until it begins to be sent at `begun`.
+    /// Records a packet of `bytes` octets that waits until its transmission begins at `begun`.
     #[inline(never)]
     pub(crate) fn push(&mut self, bytes: u32, begun: Instant) {
-        self.waiting.push_back((begun, bytes));
-        self.waiting_bytes += u64::from(bytes);
+        self.waiting.packets.push_back((begun, bytes));
+        self.waiting.bytes += u64::from(bytes);
     }
 
-    /// What waits at `now`.
+    /// Returns the length of the queue at `now`.
     fn queue(&mut self, now: Instant) -> f64 {
-        while let Some(&(begun, bytes)) = self.waiting.front()
-            && begun <= now
-        {
-            self.waiting.pop_front();
-            self.waiting_bytes -= u64::from(bytes);
-        }
-        if self.bytes { self.waiting_bytes as f64 } else { self.waiting.len() as f64 }
+        self.waiting.advance(now);
+        if self.bytes { self.waiting.bytes as f64 } else { self.waiting.packets.len() as f64 }
     }
 
-    /// Averages `queue` in, after `missed` packets that the idle link could have sent
+    /// Updates the average with `queue`, after `missed` packets that the idle link could have sent
     /// (`REDQueue::estimator`).
     fn estimate(&mut self, queue: f64, missed: f64) {
-        // The power is not computed where it is the number itself, or multiplies nothing.
+        // The power is expensive, and superfluous if its exponent is 1 or the average is 0.
         let kept = match missed {
             _ if self.average == 0.0 => 0.0,
             0.0 => self.average * (1.0 - self.weight),
@@ -140,13 +155,13 @@ impl RedQueue {
         self.average = kept + self.weight * queue;
     }
 
-    /// The share of packets that the average calls to drop (`calculate_p_new`).
+    /// Returns the share of packets to be dropped at the current average (`calculate_p_new`).
     fn share(&self) -> f64 {
         let Self { min, max, max_p, average, .. } = *self;
         let share = if average < max {
             (average - min) / (max - min) * max_p
         } else if self.gentle {
-            // From max_p at max to 1 at twice max.
+            // Linear from max_p at max to 1 at twice max.
             (1.0 - max_p) / max * average + 2.0 * max_p - 1.0
         } else {
             1.0
@@ -154,8 +169,8 @@ impl RedQueue {
         share.min(1.0)
     }
 
-    /// The probability of dropping a packet of `bytes` octets, so that gaps between drops are uniform
-    /// on [1, 2] / share (`modify_p`).
+    /// Returns the probability of dropping a packet of `bytes` octets, with which gaps between drops are
+    /// uniform on [1, 2] / share (`modify_p`).
     fn probability(&self, bytes: u32) -> f64 {
         let share = self.share();
         let passed =
@@ -174,7 +189,7 @@ impl RedQueue {
         probability.min(1.0)
     }
 
-    /// Draws whether the packet is dropped by lot (`drop_early`).
+    /// Draws whether a packet of `bytes` octets is dropped at random (`drop_early`).
     fn drops_early(&mut self, bytes: u32) -> bool {
         let probability = self.probability(bytes);
         let dropped = self.rng.random::<f64>() <= probability;
@@ -186,11 +201,11 @@ impl RedQueue {
     }
 }
 
-/// The average reaches over ten round trips, which are at least 100 ms (`q_weight_` −1 in
-/// `REDQueue::initParams`).
-fn automatic_weight(per_second: f64, delay: f64) -> f64 {
-    let round_trip = (3.0 * (delay + 1.0 / per_second)).max(0.1);
-    1.0 - (-1.0 / (10.0 * round_trip * per_second)).exp()
+/// Returns the weight with which the average covers ten round trips of at least 100 ms (`q_weight_` −1
+/// in `REDQueue::initParams`).
+fn automatic_weight(packets_per_second: f64, delay_s: f64) -> f64 {
+    let round_trip_s = (3.0 * (delay_s + 1.0 / packets_per_second)).max(0.1);
+    1.0 - (-1.0 / (10.0 * round_trip_s * packets_per_second)).exp()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What an impairment does, its settings checked and its laws ready to be drawn from.
+//! Effects of impairments, with checked settings and prepared distributions.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use unruffled_units::{Duration, Instant};
 use super::{Impairment, Times};
 use crate::{ConfigError, Sampler};
 
-/// What happens to a packet that an impairment touches, with what it remembers of earlier ones.
+/// Effect of an impairment on a packet, with the state that earlier packets left.
 #[derive(Clone, Debug)]
 pub(super) enum Effect {
     Delay { coin: Bernoulli, delay: Sampler },
@@ -25,8 +25,8 @@ pub(super) enum Effect {
 }
 
 impl Effect {
-    /// What `impairment` does, its values checked.
-    pub(super) fn of(impairment: &Impairment) -> Result<Self, ConfigError> {
+    /// Creates the effect of an impairment after checking its values.
+    pub(super) fn new(impairment: &Impairment) -> Result<Self, ConfigError> {
         Ok(match *impairment {
             Impairment::Delay { fraction, ref delay, .. } => Self::Delay {
                 coin: coin("fraction", fraction)?,
@@ -66,12 +66,12 @@ impl Effect {
                 }
                 Self::Blackout { times, length }
             }
-            // Each packet would be sent a thousand times and more, all at once in the simulator.
+            // Without this limit, the simulator could resend each packet a thousand times in one step.
             Impairment::Resend { errors, attempts: None, .. }
                 if errors > 0.999 && errors <= 1.0 =>
             {
-                let wanted = "at most 0.999 without attempts";
-                return Err(ConfigError::new("errors", wanted, errors));
+                let expected = "at most 0.999 without attempts";
+                return Err(ConfigError::new("errors", expected, errors));
             }
             Impairment::Resend { errors, .. } => Self::Resend { coin: coin("errors", errors)? },
             Impairment::Replay { ref lateness, .. } if lateness.is_empty() => {
@@ -84,11 +84,11 @@ impl Effect {
                 let delay = delay.sampler().map_err(|error| error.within("delay"))?;
                 Self::Overhead { delay, last: Instant::ZERO }
             }
-            Impairment::During { ref impairment, .. } => Self::of(impairment)?,
+            Impairment::During { ref impairment, .. } => Self::new(impairment)?,
         })
     }
 
-    /// Whether it can never touch a packet.
+    /// Returns whether the effect never changes anything.
     pub(super) fn is_idle(&self) -> bool {
         match self {
             Self::Delay { coin, .. }
@@ -106,6 +106,7 @@ impl Effect {
     }
 }
 
+/// Creates a random choice that is true with probability `fraction`.
 fn coin(field: &str, fraction: f64) -> Result<Bernoulli, ConfigError> {
     Bernoulli::new(fraction).map_err(|_| ConfigError::new(field, "between 0 and 1", fraction))
 }

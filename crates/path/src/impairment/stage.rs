@@ -1,4 +1,4 @@
-//! An impairment at work: what becomes of each packet.
+//! Application of impairments to packets.
 
 use rand::distr::Distribution as _;
 use rand::{RngExt, SeedableRng};
@@ -9,31 +9,30 @@ use super::effect::Effect;
 use super::{Applies, Impairment, Times};
 use crate::{ConfigError, Direction};
 
-/// A packet that crosses a link.
+/// Crossing of a link by a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
-    /// Which way it travels within its flow.
-    pub(crate) way: Direction,
-    /// When it came to the link, or could be sent again.
-    pub(crate) came: Instant,
-    /// When its transmission began.
+    pub(crate) direction: Direction,
+    /// Time at which the packet arrived at the link, or could be resent.
+    pub(crate) ready: Instant,
+    /// Beginning of the transmission.
     pub(crate) begun: Instant,
-    /// When it ended.
+    /// End of the transmission.
     pub(crate) departed: Instant,
 }
 
-/// What the impairments together do to one packet.
+/// Combined effect of all impairments on a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fate {
     pub(crate) lost: bool,
     pub(crate) duplicated: bool,
-    /// It takes so much longer than those around it.
+    /// Extra delay of this packet alone.
     pub(crate) detour: Duration,
-    /// It takes so much longer, and so do those around it.
+    /// Extra delay that the packets around it have as well.
     pub(crate) shift: Duration,
 }
 
-/// An impairment at work, with a stream of random numbers of its own.
+/// Impairment of a link, with its own stream of random numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Stage {
     effect: Effect,
@@ -44,21 +43,21 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Puts `impairment` to work on the packets that `carries` names; `None` when it touches none of
-    /// them.
+    /// Creates the stage of an impairment on a link with the packets in `carries`. Returns `None` if it never
+    /// has an effect on them.
     pub(crate) fn new(
         impairment: &Impairment,
         carries: Applies,
         rng: Xoshiro256PlusPlus,
     ) -> Result<Option<Self>, ConfigError> {
-        let effect = Effect::of(impairment)?;
+        let effect = Effect::new(impairment)?;
         let applies = impairment.applies();
-        let touches = applies.meets(carries) && !effect.is_idle();
-        let (from, until) = impairment.span();
-        Ok(touches.then_some(Self { effect, applies, from, until, rng }))
+        let has_effect = applies.overlaps(carries) && !effect.is_idle();
+        let (from, until) = impairment.active_time();
+        Ok(has_effect.then_some(Self { effect, applies, from, until, rng }))
     }
 
-    /// Whether it neither delays nor doubles packets.
+    /// Returns whether the stage neither delays nor duplicates packets.
     pub(crate) fn keeps_order(&self) -> bool {
         matches!(
             self.effect,
@@ -69,15 +68,15 @@ impl Stage {
         )
     }
 
-    /// Whether it is at work for a packet that travels `way` and came at `came`.
-    fn reaches(&self, way: Direction, came: Instant) -> bool {
-        came >= self.from && came < self.until && self.applies.to(way)
+    /// Returns whether the stage applies to a packet in `direction` that was ready at `ready`.
+    fn applies_to(&self, direction: Direction, ready: Instant) -> bool {
+        ready >= self.from && ready < self.until && self.applies.to(direction)
     }
 
-    /// Adds to the fate of a packet.
+    /// Applies the impairment to a packet and updates its fate.
     #[inline]
-    pub(crate) fn touch(&mut self, fate: &mut Fate, packet: &Crossing) {
-        if !self.reaches(packet.way, packet.came) {
+    pub(crate) fn apply(&mut self, fate: &mut Fate, packet: &Crossing) {
+        if !self.applies_to(packet.direction, packet.ready) {
             return;
         }
         let rng = &mut self.rng;
@@ -88,13 +87,13 @@ impl Stage {
                 }
             }
             Effect::Loss { coin } => fate.lost |= coin.sample(rng),
-            _ => self.touch_otherwise(fate, packet),
+            _ => self.apply_uncommon(fate, packet),
         }
     }
 
-    /// The same for the less common effects, out of the others' way.
+    /// Applies the less common effects, in a separate function to keep the common ones fast.
     #[inline(never)]
-    fn touch_otherwise(&mut self, fate: &mut Fate, packet: &Crossing) {
+    fn apply_uncommon(&mut self, fate: &mut Fate, packet: &Crossing) {
         let rng = &mut self.rng;
         match &mut self.effect {
             Effect::Delay { .. } | Effect::Loss { .. } => {}
@@ -109,7 +108,7 @@ impl Stage {
                 let current = packet.begun.as_nanos() / every.as_nanos();
                 if *interval != Some(current) {
                     *interval = Some(current);
-                    *drawn = delay.draw(&mut nth(rng, current));
+                    *drawn = delay.draw(&mut generator_of(current, rng));
                 }
                 fate.shift += *drawn;
             }
@@ -125,7 +124,7 @@ impl Stage {
                 fate.lost |= packet.departed < *until;
             }
             Effect::Blackout { times, length } => {
-                fate.lost |= is_dark(times, *length, packet.departed);
+                fate.lost |= is_blackout(times, *length, packet.departed);
             }
             Effect::Resend { coin } => fate.lost |= coin.sample(rng),
             Effect::Replay { lateness, passed } => {
@@ -136,28 +135,29 @@ impl Stage {
     }
 }
 
-/// Counts a packet, and whether it is the last one of its turn of `every`.
+/// Counts a packet, and returns whether it is the last one of its period.
 fn is_last(passed: &mut u32, every: u32) -> bool {
     *passed = (*passed + 1) % every;
     *passed == 0
 }
 
-/// The `n`-th of the generators that belong to `rng`: what is drawn for an interval depends on its
-/// number alone, not on the packets before it.
-fn nth(rng: &Xoshiro256PlusPlus, n: u64) -> Xoshiro256PlusPlus {
+/// Returns the random generator of interval `n`. Its numbers depend on `n` and on the initial state of
+/// `rng`, not on the packets before.
+fn generator_of(n: u64, rng: &Xoshiro256PlusPlus) -> Xoshiro256PlusPlus {
     let seed: u64 = rng.clone().random();
     Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_add(n))
 }
 
-/// Whether `at` is less than `length` after one of `times`, which are sorted.
-fn is_dark(times: &Times, length: Duration, at: Instant) -> bool {
+/// Returns whether `at` is less than `length` after one of `times`, which are sorted.
+fn is_blackout(times: &Times, length: Duration, at: Instant) -> bool {
     match times {
         Times::At(times) => {
             let begun = times.partition_point(|&time| time <= at);
             begun > 0 && at.since(times[begun - 1]) < length
         }
         Times::Every(every) => {
-            let (at, every) = (at.as_nanos(), every.as_nanos());
+            let at = at.as_nanos();
+            let every = every.as_nanos();
             at >= every && at % every < length.as_nanos()
         }
     }

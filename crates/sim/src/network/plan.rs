@@ -78,7 +78,7 @@ impl Network {
             let carries = carries.unwrap_or_default();
             let link = Link::carrying(config, *direction, carries, *seed)
                 .expect("links are checked when they are added");
-            let link = if watched { link } else { link.unwatched() };
+            let link = if watched { link } else { link.without_backlog() };
             self.hops.push(LinkState { link, line: (NONE, NONE), held: Vec::new() });
         }
         for i in 1..self.steps.len() {

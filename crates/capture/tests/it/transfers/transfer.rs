@@ -41,7 +41,7 @@ pub(crate) enum Copies {
     Interface(u32),
     /// After that many routers, that many microseconds later.
     Routers(u8, u32),
-    /// The same, but the capture has the packets of the second place before those of the first.
+    /// Like `Routers`, but the capture has the packets of the second place before those of the first.
     Reversed(u8, u32),
 }
 
@@ -414,7 +414,8 @@ impl Transfer {
             _ => (0, false),
         };
         for n in 0..=lost {
-            let (id, syn) = (self.next_id(), self.opening(opener, self.now, false, 0));
+            let id = self.next_id();
+            let syn = self.opening(opener, self.now, false, 0);
             if seen && (n == lost || !before) {
                 self.pass(opener, self.now + out[0], id, syn);
             }
@@ -425,14 +426,16 @@ impl Transfer {
         let echo = self.stamp_of(opener, self.now).unwrap_or(0);
         let mut answered = self.now + one_way_us;
         if let Opening::AnswerLost(before) = self.plan.opening {
-            let (id, answer) = (self.next_id(), self.opening(1 - opener, answered, true, echo));
+            let id = self.next_id();
+            let answer = self.opening(1 - opener, answered, true, echo);
             if !before {
                 self.pass(1 - opener, answered + out[1], id, answer);
             }
             answered += 3 * timeout;
         }
         self.now = answered;
-        let (id, answer) = (self.next_id(), self.opening(1 - opener, answered, true, echo));
+        let id = self.next_id();
+        let answer = self.opening(1 - opener, answered, true, echo);
         if seen {
             self.pass(1 - opener, answered + out[1], id, answer);
         }
@@ -486,13 +489,15 @@ impl Transfer {
             .collect();
         let all = self.plan.retransmissions == Retransmissions::GoBackN;
         let unlucky = 1 + self.draw() % (count - 1).max(1);
-        let (mut lost, mut sent) = (Vec::new(), Vec::new());
+        let mut lost = Vec::new();
+        let mut sent = Vec::new();
         for (n, &(start, end)) in (0..).zip(&flight) {
             let is_lost = lossy
                 && if all { n >= unlucky } else { n == unlucky || n > unlucky && self.chance(20) };
             // If the last segment is lost before the capture point, nothing shows that it was sent.
             let before = is_lost && n + 1 < count && self.plan.place > 0.0 && self.chance(60);
-            let (most, rtt) = (self.plan.rtt_us * 6 / 10, gap * 2);
+            let most = self.plan.rtt_us * 6 / 10;
+            let rtt = gap * 2;
             let later = match late && n + 1 < count && self.chance(30) {
                 true => rtt + self.draw() % most.max(rtt + 1),
                 false => 0,
@@ -579,13 +584,15 @@ impl Transfer {
         let Some(probes) = self.plan.probes else { return };
         let rtt = self.plan.rtt_us;
         // The acknowledgement of one more segment closes the window.
-        let (start, end) = (self.next, self.next + u64::from(self.plan.sizes.mss));
+        let start = self.next;
+        let end = self.next + u64::from(self.plan.sizes.mss);
         let id = self.next_id();
         let segment = self.packet(start, end);
         self.send(id, segment, Some(0), Some(0));
         self.originals
             .push((self.now + (self.one_way_us() as f64 * self.plan.place) as u64, start));
-        (self.next, self.window) = (end, 0);
+        self.next = end;
+        self.window = 0;
         self.truth.octets += end - start;
         self.now += rtt;
         self.answer(self.now);

@@ -1,13 +1,14 @@
-//! The settings of a RED queue.
+//! Settings of a RED queue.
 
 use crate::ConfigError;
 
-/// A RED queue's settings, by default those of ns-2.35 with its thresholds of old, 5 and 15.
+/// Settings of a RED queue. The default is that of ns-2.35, with the former thresholds of 5 and 15
+/// packets.
 ///
-/// The queue never includes the packet in service. [`LinkConfig::queue`](crate::LinkConfig::queue)
-/// limits how many may wait.
+/// The queue does not include the packet in service. [`LinkConfig::queue`](crate::LinkConfig::queue)
+/// limits the number of waiting packets.
 ///
-/// Use it as [`LinkConfig::red`](crate::LinkConfig::red) of a link that has a rate:
+/// A link with [`LinkConfig::red`](crate::LinkConfig::red) requires a rate:
 ///
 /// ```
 /// use unruffled_path::{Direction, Link, LinkConfig, Red};
@@ -19,22 +20,26 @@ use crate::ConfigError;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Red {
-    /// The average queue from which packets are dropped, in packets (`thresh_`).
+    /// Lower threshold of the average queue, in packets (`thresh_`). Below it, nothing is dropped at
+    /// random.
     pub min: f64,
-    /// The average queue at which `max_p` of them are dropped, in packets (`maxthresh_`).
+    /// Upper threshold of the average queue, in packets (`maxthresh_`). There, `max_p` of the packets are
+    /// dropped.
     pub max: f64,
-    /// The weight of a new sample in the average (`q_weight_`); `None`: from the link's speed and
-    /// delay, ns-2's −1.
+    /// Weight of a new sample in the average (`q_weight_`). `None` computes it from the link's rate and
+    /// delay, like −1 in ns-2.
     pub weight: Option<f64>,
-    /// Between `max` and twice that, the probability grows on to 1 (`gentle_`); else it is 1 there.
+    /// Whether the probability grows to 1 between `max` and twice `max` (`gentle_`). Otherwise it is 1 from
+    /// `max` on.
     pub gentle: bool,
-    /// Queue, thresholds and limit are counted in octets, a packet being `mean_packet` of them, and
-    /// a packet is dropped in proportion to its size (`queue_in_bytes_` and `bytes_`); else in
-    /// packets.
+    /// Whether the queue is counted in octets instead of packets (`queue_in_bytes_` and `bytes_`). Then a
+    /// packet of the thresholds and of the limit stands for `mean_packet` octets, and the probability of
+    /// a drop is proportional to the size of the packet.
     pub bytes: bool,
-    /// The typical packet, in octets (`mean_pktsize_`).
+    /// Size of a typical packet, in octets (`mean_pktsize_`).
     pub mean_packet: u32,
-    /// The share of packets dropped when the average is `max` (1 / `linterm_`).
+    /// Share of the packets that are dropped when the average is `max` (1 / `linterm_`), above 0 and at most
+    /// 1.
     pub max_p: f64,
 }
 
@@ -53,30 +58,30 @@ impl Default for Red {
 }
 
 impl Red {
-    /// Whether the settings make sense.
+    /// Checks the settings.
     ///
     /// # Errors
     ///
-    /// When one is out of its range; the error names it.
+    /// When a setting is out of its range; the error names it.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let wrong = |field, expected, found: f64| Err(ConfigError::new(field, expected, found));
+        let error = |field, expected, found: f64| Err(ConfigError::new(field, expected, found));
         let &Self { min, max, weight, mean_packet, max_p, .. } = self;
         if !(min >= 0.0 && min.is_finite()) {
-            return wrong("min", "at least 0 packets", min);
+            return error("min", "at least 0 packets", min);
         }
         if !(max > min && max.is_finite()) {
-            return wrong("max", "greater than min", max);
+            return error("max", "greater than min", max);
         }
         if let Some(weight) = weight
             && !(weight > 0.0 && weight <= 1.0)
         {
-            return wrong("weight", "greater than 0 and at most 1", weight);
+            return error("weight", "greater than 0 and at most 1", weight);
         }
         if mean_packet == 0 {
-            return wrong("mean_packet", "at least 1 octet", 0.0);
+            return error("mean_packet", "at least 1 octet", 0.0);
         }
         if !(max_p > 0.0 && max_p <= 1.0) {
-            return wrong("max_p", "greater than 0 and at most 1", max_p);
+            return error("max_p", "greater than 0 and at most 1", max_p);
         }
         Ok(())
     }

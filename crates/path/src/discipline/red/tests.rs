@@ -1,114 +1,112 @@
-//! Tests of RED, held against the formulae of `red.cc`.
-
-use rand::SeedableRng;
-use unruffled_units::{Duration, Rate};
+//! Tests of RED against the formulae of `red.cc`.
 
 use super::*;
+use rand::SeedableRng;
 
 const fn at(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// 4 Mbit/s: 1 ms for a packet of 500 octets, 1000 of them a second.
-fn link(queue: Option<u32>) -> LinkConfig {
-    let (rate, delay) = (Rate::from_bps(4e6), Duration::from_millis(10));
-    LinkConfig { rate, delay, queue, ..LinkConfig::default() }
+/// Creates a queue of a link that sends a packet of 500 octets in 1 ms and delays it by 10 ms.
+fn queue_of(settings: &Red, limit: Option<u32>) -> Result<RedQueue, ConfigError> {
+    let rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    RedQueue::new(settings, Rate::from_bps(4e6), Duration::from_millis(10), limit, rng)
 }
 
-fn red(red: Red) -> RedQueue {
-    RedQueue::new(&red, &link(None), Xoshiro256PlusPlus::seed_from_u64(1)).unwrap()
+fn red(settings: &Red) -> RedQueue {
+    queue_of(settings, None).unwrap()
 }
 
 fn in_packets() -> Red {
     Red { bytes: false, ..Red::default() }
 }
 
-/// A queue in packets whose average is `average` and whose last drop was `count` packets ago.
-fn standing(settings: Red, average: f64, count: u64) -> RedQueue {
-    RedQueue { average, count, count_bytes: 500 * count, above: true, ..red(settings) }
+/// Returns a queue whose average is `average` and whose last drop was `count` packets ago.
+fn queue_at(settings: Red, average: f64, count: u64) -> RedQueue {
+    RedQueue { average, count, count_bytes: 500 * count, above: true, ..red(&settings) }
 }
 
-fn close(found: f64, expected: f64) {
+fn assert_close(found: f64, expected: f64) {
     assert!((found - expected).abs() < 1e-9 * expected.abs().max(1.0), "{found}, {expected}");
 }
 
 #[test]
-fn the_share_grows_to_max_p_and_gently_on_to_one() {
-    let share = |settings: Red, average| standing(settings, average, 0).share();
-    close(share(in_packets(), 5.0), 0.0);
-    close(share(in_packets(), 10.0), 0.05);
-    close(share(in_packets(), 15.0), 0.1);
-    close(share(in_packets(), 22.5), 0.55);
-    close(share(in_packets(), 30.0), 1.0);
-    close(share(in_packets(), 40.0), 1.0);
+fn the_share_grows_to_max_p_and_then_gently_to_one() {
+    let share = |settings: Red, average| queue_at(settings, average, 0).share();
+    assert_close(share(in_packets(), 5.0), 0.0);
+    assert_close(share(in_packets(), 10.0), 0.05);
+    assert_close(share(in_packets(), 15.0), 0.1);
+    assert_close(share(in_packets(), 22.5), 0.55);
+    assert_close(share(in_packets(), 30.0), 1.0);
+    assert_close(share(in_packets(), 40.0), 1.0);
     let steep = Red { gentle: false, ..in_packets() };
-    close(share(steep.clone(), 14.0), 0.09);
-    close(share(steep, 15.0), 1.0);
+    assert_close(share(steep.clone(), 14.0), 0.09);
+    assert_close(share(steep, 15.0), 1.0);
     // In octets, thresholds are 2500 and 7500.
-    close(share(Red::default(), 5000.0), 0.05);
+    assert_close(share(Red::default(), 5000.0), 0.05);
 }
 
 #[test]
 fn drops_keep_a_distance() {
-    // A share of 0.05: nothing before the 20th packet, the 40th for certain.
-    let probability = |count| standing(in_packets(), 10.0, count).probability(1000);
-    close(probability(19), 0.0);
-    close(probability(20), 0.05);
-    close(probability(30), 0.1);
-    close(probability(39), 1.0);
-    close(probability(40), 1.0);
+    // With a share of 0.05, no packet before the 20th is dropped, and the 40th always is.
+    let probability = |count| queue_at(in_packets(), 10.0, count).probability(1000);
+    assert_close(probability(19), 0.0);
+    assert_close(probability(20), 0.05);
+    assert_close(probability(30), 0.1);
+    assert_close(probability(39), 1.0);
+    assert_close(probability(40), 1.0);
 }
 
 #[test]
-fn in_octets_a_packet_counts_for_its_size() {
-    let probability = |bytes| standing(Red::default(), 5000.0, 30).probability(bytes);
-    close(probability(500), 0.1);
-    close(probability(1000), 0.2);
-    close(probability(40), 0.008);
-    close(probability(9000), 1.0);
+fn in_octets_the_probability_is_proportional_to_the_size() {
+    let probability = |bytes| queue_at(Red::default(), 5000.0, 30).probability(bytes);
+    assert_close(probability(500), 0.1);
+    assert_close(probability(1000), 0.2);
+    assert_close(probability(40), 0.008);
+    assert_close(probability(9000), 1.0);
 }
 
 #[test]
 fn the_weight_follows_from_the_link() {
     // The red.cc formula for 5 Mbit/s, 350 ms and 500 octets.
     let weight = automatic_weight(1250.0, 0.35);
-    close(weight, 1.0 - (-1.0 / (10.0 * 3.0 * 0.3508 * 1250.0_f64)).exp());
+    assert_close(weight, 1.0 - (-1.0 / (10.0 * 3.0 * 0.3508 * 1250.0_f64)).exp());
     assert!((weight - 7.6014e-5).abs() < 1e-9, "{weight}");
-    // Round trips count as 100 ms at least.
-    close(automatic_weight(1000.0, 0.01), 1.0 - (-0.001_f64).exp());
-    close(red(Red::default()).weight, 1.0 - (-0.001_f64).exp());
+    // Shorter round trips count as 100 ms.
+    assert_close(automatic_weight(1000.0, 0.01), 1.0 - (-0.001_f64).exp());
+    assert_close(red(&Red::default()).weight, 1.0 - (-0.001_f64).exp());
 }
 
 #[test]
-fn the_average_moves_by_the_weight_and_fades_while_the_link_is_idle() {
-    let mut queue = red(Red { weight: Some(0.5), ..in_packets() });
+fn the_average_moves_by_the_weight_and_decays_while_the_link_is_idle() {
+    let mut queue = red(&Red { weight: Some(0.5), ..in_packets() });
     for sent in 1..=3 {
         queue.push(1000, at(sent));
     }
     assert!(queue.admits(1000, at(0), at(4)));
-    close(queue.average, 1.5);
+    assert_close(queue.average, 1.5);
     assert!(queue.admits(1000, at(1), at(4)));
-    close(queue.average, 0.75 + 1.0);
-    // Idle from 4 ms on: two packets of 500 octets could have been sent, and a half.
+    assert_close(queue.average, 0.75 + 1.0);
+    // The link is idle from 4 ms on and could have sent 2.5 packets of 500 octets, of which 2 count.
     assert!(queue.admits(1000, Instant::from_nanos(6_500_000), at(4)));
-    close(queue.average, 1.75 / 8.0);
+    assert_close(queue.average, 1.75 / 8.0);
 }
 
 #[test]
-fn only_those_that_wait_are_in_the_queue() {
-    let mut queue = red(Red::default());
+fn the_queue_does_not_include_packets_in_service() {
+    let mut queue = red(&Red::default());
     queue.push(1000, at(0));
     queue.push(1000, at(2));
     queue.push(40, at(4));
-    close(queue.queue(at(0)), 1040.0);
-    close(queue.queue(at(2)), 40.0);
-    close(queue.queue(at(4)), 0.0);
+    assert_close(queue.queue(at(0)), 1040.0);
+    assert_close(queue.queue(at(2)), 40.0);
+    assert_close(queue.queue(at(4)), 0.0);
 }
 
 #[test]
-fn the_first_packet_above_the_threshold_is_spared() {
+fn the_first_packet_above_the_threshold_is_admitted() {
     let settings = Red { weight: Some(1.0), gentle: false, ..in_packets() };
-    let mut queue = red(settings);
+    let mut queue = red(&settings);
     for _ in 0..20 {
         queue.push(1000, at(10));
     }
@@ -118,17 +116,16 @@ fn the_first_packet_above_the_threshold_is_spared() {
 }
 
 #[test]
-fn a_single_packet_that_waits_is_never_too_many() {
-    // One more has to wait, however small the thresholds.
-    let mut queue = red(Red { weight: Some(1.0), min: 0.0, max: 0.1, ..in_packets() });
+fn a_packet_is_admitted_while_at_most_one_waits() {
+    // Random drops require more than one waiting packet, regardless of the thresholds.
+    let mut queue = red(&Red { weight: Some(1.0), min: 0.0, max: 0.1, ..in_packets() });
     queue.push(1000, at(10));
     assert!((0..100).all(|_| queue.admits(1000, at(0), at(11))));
 }
 
 #[test]
-fn a_full_queue_drops_everybody_and_counts_anew() {
-    let rng = Xoshiro256PlusPlus::seed_from_u64(1);
-    let mut queue = RedQueue::new(&in_packets(), &link(Some(3)), rng).unwrap();
+fn a_full_queue_drops_every_packet_and_resets_the_count() {
+    let mut queue = queue_of(&in_packets(), Some(3)).unwrap();
     for _ in 0..3 {
         assert!(queue.admits(1000, at(0), at(11)));
         queue.push(1000, at(10));
@@ -140,8 +137,9 @@ fn a_full_queue_drops_everybody_and_counts_anew() {
 
 #[test]
 fn gaps_between_drops_are_uniform() {
-    // With a share of 0.1, gaps are uniform on 10 to 19 packets: p / (2 − c p) at the c-th.
-    let mut queue = standing(in_packets(), 15.0, 0);
+    // With a share p of 0.1, the probability at packet c is p / (2 − c p), so that gaps are uniform on 10
+    // to 19 packets.
+    let mut queue = queue_at(in_packets(), 15.0, 0);
     let mut gaps = Vec::new();
     while gaps.len() < 10_000 {
         queue.count += 1;
@@ -159,27 +157,24 @@ fn gaps_between_drops_are_uniform() {
 }
 
 #[test]
-fn a_setting_out_of_range_is_named() {
-    let error = |red: Red, link: LinkConfig| {
-        let rng = Xoshiro256PlusPlus::seed_from_u64(1);
-        RedQueue::new(&red, &link, rng).unwrap_err().to_string()
-    };
-    let of = |red| error(red, link(None));
+fn an_error_names_the_setting_that_is_out_of_range() {
+    let error = |settings: Red| queue_of(&settings, None).unwrap_err().to_string();
     let default = Red::default;
-    assert_eq!(of(Red { min: -1.0, ..default() }), "red.min must be at least 0 packets, not -1");
-    assert_eq!(of(Red { max: 5.0, ..default() }), "red.max must be greater than min, not 5");
+    assert_eq!(error(Red { min: -1.0, ..default() }), "red.min must be at least 0 packets, not -1");
+    assert_eq!(error(Red { max: 5.0, ..default() }), "red.max must be greater than min, not 5");
     assert_eq!(
-        of(Red { weight: Some(0.0), ..default() }),
+        error(Red { weight: Some(0.0), ..default() }),
         "red.weight must be greater than 0 and at most 1, not 0"
     );
     assert_eq!(
-        of(Red { max_p: f64::NAN, ..default() }),
+        error(Red { max_p: f64::NAN, ..default() }),
         "red.max_p must be greater than 0 and at most 1, not NaN"
     );
     assert_eq!(
-        of(Red { mean_packet: 0, ..default() }),
+        error(Red { mean_packet: 0, ..default() }),
         "red.mean_packet must be at least 1 octet, not 0"
     );
-    let fast = LinkConfig { rate: None, ..link(None) };
-    assert_eq!(error(default(), fast), "rate must be given for a RED queue, not infinite");
+    let rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    let without_rate = RedQueue::new(&default(), None, Duration::ZERO, None, rng).unwrap_err();
+    assert_eq!(without_rate.to_string(), "rate must be given for a RED queue, not infinite");
 }

@@ -1,17 +1,17 @@
-//! Tests of what each impairment does to packets.
+//! Tests of the effect of each impairment.
 
 use super::*;
 use crate::Distribution;
 
-/// A packet that crosses at once.
+/// Returns the crossing of a packet that is sent without delay.
 fn at(ms: u64) -> Crossing {
     let now = Instant::from_millis(ms);
-    Crossing { way: Direction::Forward, came: now, begun: now, departed: now }
+    Crossing { direction: Direction::Forward, ready: now, begun: now, departed: now }
 }
 
 fn fate(stage: &mut Stage, packet: &Crossing) -> Fate {
     let mut fate = Fate::default();
-    stage.touch(&mut fate, packet);
+    stage.apply(&mut fate, packet);
     fate
 }
 
@@ -21,7 +21,7 @@ fn stage(impairment: &Impairment) -> Option<Stage> {
 }
 
 #[test]
-fn an_impairment_keeps_to_its_packets() {
+fn an_impairment_applies_to_its_packets_only() {
     use Direction::{Forward, Reverse};
     assert!(Applies::Data.to(Forward) && !Applies::Data.to(Reverse));
     assert!(!Applies::Acks.to(Forward) && Applies::Acks.to(Reverse));
@@ -31,28 +31,31 @@ fn an_impairment_keeps_to_its_packets() {
 
     let rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut on_both = Stage::new(&of_acks, Applies::Both, rng).unwrap().unwrap();
-    let lost = [Forward, Reverse].map(|way| {
+    let lost = [Forward, Reverse].map(|direction| {
         let mut fate = Fate::default();
-        on_both.touch(&mut fate, &Crossing { way, ..at(0) });
+        on_both.apply(&mut fate, &Crossing { direction, ..at(0) });
         fate.lost
     });
     assert_eq!(lost, [false, true]);
 }
 
 #[test]
-fn a_fraction_of_zero_costs_nothing() {
+fn a_fraction_of_zero_needs_no_stage() {
     assert!(stage(&Impairment::Loss { fraction: 0.0, applies: Applies::Both }).is_none());
 }
 
 #[test]
-fn an_impairment_is_at_work_during_its_time_only() {
+fn a_temporary_impairment_applies_during_its_time_only() {
     let loss = Impairment::Loss { fraction: 1.0, applies: Applies::Both };
-    let (from, until) = (Instant::from_millis(10), Instant::from_millis(20));
-    let during = Impairment::During { from, until, impairment: Box::new(loss) };
+    let during = Impairment::During {
+        from: Instant::from_millis(10),
+        until: Instant::from_millis(20),
+        impairment: Box::new(loss),
+    };
     let mut stage = stage(&during).unwrap();
     let lost = [9, 10, 19, 20].map(|ms| {
         let mut fate = Fate::default();
-        stage.touch(&mut fate, &at(ms));
+        stage.apply(&mut fate, &at(ms));
         fate.lost
     });
     assert_eq!(lost, [false, true, true, false]);
@@ -66,7 +69,7 @@ fn every_third_packet_takes_the_longer_path() {
     let late: Vec<bool> = (0..7)
         .map(|_| {
             let mut fate = Fate::default();
-            stage.touch(&mut fate, &at(0));
+            stage.apply(&mut fate, &at(0));
             fate.detour == extra
         })
         .collect();
@@ -97,7 +100,7 @@ fn a_replay_begins_again_after_its_last_packet() {
 }
 
 #[test]
-fn a_redrawn_delay_is_the_same_within_an_interval_and_whoever_came_before() {
+fn a_redrawn_delay_is_constant_within_an_interval_and_independent_of_earlier_packets() {
     let delay = Distribution::Uniform { low: Duration::ZERO, high: Duration::from_millis(100) };
     let every = Duration::from_millis(50);
     let redrawn = Impairment::Redrawn { every, delay, applies: Applies::Both };
@@ -109,15 +112,15 @@ fn a_redrawn_delay_is_the_same_within_an_interval_and_whoever_came_before() {
     assert_eq!(first, same);
     assert!(first != next && next != last);
     assert_eq!(shifts(&[149]), [last]);
-    // The value in force when the transmission begins counts, not that at its end.
+    // The delay at the beginning of the transmission counts, not that at its end.
     let mut stage = stage(&redrawn).unwrap();
-    let across = Crossing { came: at(0).came, begun: at(49).begun, ..at(51) };
+    let across = Crossing { ready: at(0).ready, begun: at(49).begun, ..at(51) };
     assert_eq!(fate(&mut stage, &across).shift, first);
     assert_eq!(fate(&mut stage, &across).detour, Duration::ZERO);
 }
 
 #[test]
-fn redrawn_delays_are_distributed_as_asked() {
+fn redrawn_delays_have_the_given_distribution() {
     let delay = Distribution::Normal {
         mean: Duration::from_millis(200),
         deviation: Duration::from_millis(60),
@@ -135,10 +138,10 @@ fn redrawn_delays_are_distributed_as_asked() {
     assert!(correlation.abs() < 4.0 / 20_000.0_f64.sqrt(), "neighbours: {correlation}");
 }
 
-/// 5 ms each: two that come at once leave at 5 and 10 ms, one at 8 ms waits for them and leaves at 15,
-/// one at 40 ms finds none before it.
+/// Each packet takes 5 ms. Two that arrive at 0 ms leave at 5 and 10 ms, one that arrives at 8 ms waits
+/// and leaves at 15 ms, and one at 40 ms does not wait.
 #[test]
-fn an_overhead_is_taken_one_packet_after_another() {
+fn the_overhead_delays_one_packet_after_another() {
     let delay = Distribution::Constant(Duration::from_millis(5));
     let mut stage = stage(&Impairment::Overhead { delay, applies: Applies::Both }).unwrap();
     assert!(!stage.keeps_order(), "it delays");
@@ -148,11 +151,10 @@ fn an_overhead_is_taken_one_packet_after_another() {
 }
 
 #[test]
-fn an_overhead_at_random_is_distributed_as_asked_and_keeps_the_order() {
+fn a_random_overhead_has_the_given_distribution_and_keeps_the_order() {
     let delay = Distribution::Uniform { low: Duration::ZERO, high: Duration::from_millis(10) };
     let mut stage = stage(&Impairment::Overhead { delay, applies: Applies::Both }).unwrap();
-    let at = |ms| at(ms);
-    // One every 3 ms, for each takes 5 ms on the mean: they wait for each other all the time.
+    // One packet arrives every 3 ms and takes 5 ms on average, so every packet waits for the one before.
     let times: Vec<u64> = (0..20_000).map(|n| 3 * n).collect();
     let leave = times.iter().map(|&ms| at(ms).departed + fate(&mut stage, &at(ms)).shift);
     let leave: Vec<Instant> = leave.collect();
@@ -163,23 +165,23 @@ fn an_overhead_at_random_is_distributed_as_asked_and_keeps_the_order() {
 }
 
 #[test]
-fn a_burst_loses_all_until_it_ends() {
+fn a_burst_loses_all_packets_until_it_ends() {
     let length = Distribution::Constant(Duration::from_millis(30));
     let burst = Impairment::Burst { fraction: 0.01, length, applies: Applies::Both };
     let mut stage = stage(&burst).unwrap();
     let lost: Vec<bool> = (0..100_000).map(|ms| fate(&mut stage, &at(ms)).lost).collect();
     let runs: Vec<usize> =
         lost.split(|lost| !lost).map(<[bool]>::len).filter(|&run| run > 0).collect();
-    // One packet a ms: 30 in each, unless one follows right upon another.
+    // With one packet per ms, each burst loses 30, unless another burst follows immediately.
     assert!(runs.iter().all(|run| run % 30 == 0), "{runs:?}");
-    // Packets outside of bursts start one with 1 %: one in 99 + 30 packets.
+    // 1 % of the packets outside of bursts start one, so there is one burst in 99 + 30 packets.
     let bursts = runs.iter().sum::<usize>() as f64 / 30.0;
     let expected = 100_000.0 / 129.0;
     assert!((bursts - expected).abs() < 4.0 * expected.sqrt(), "{bursts} bursts");
 }
 
 #[test]
-fn a_blackout_loses_what_is_sent_during_it() {
+fn a_blackout_loses_the_packets_sent_during_it() {
     let ms = Duration::from_millis;
     let lost = |times: Times, ats: [u64; 5]| {
         let blackout = Impairment::Blackout { times, length: ms(10), applies: Applies::Both };
@@ -189,18 +191,19 @@ fn a_blackout_loses_what_is_sent_during_it() {
     let instants = [75, 50].map(Instant::from_millis).to_vec();
     assert_eq!(lost(Times::At(instants), [49, 50, 59, 60, 84]), [false, true, true, false, true]);
     assert_eq!(lost(Times::Every(ms(50)), [0, 9, 50, 60, 109]), [false, false, true, false, true]);
-    // What waited until then is lost, too.
+    // A packet that waits until the blackout is lost, too.
     let times = Times::At(vec![Instant::from_millis(50)]);
     let blackout = Impairment::Blackout { times, length: ms(10), applies: Applies::Both };
     let mut stage = stage(&blackout).unwrap();
-    assert!(fate(&mut stage, &Crossing { came: at(30).came, ..at(50) }).lost);
-    assert!(!fate(&mut stage, &Crossing { came: at(50).came, ..at(60) }).lost);
+    assert!(fate(&mut stage, &Crossing { ready: at(30).ready, ..at(50) }).lost);
+    assert!(!fate(&mut stage, &Crossing { ready: at(50).ready, ..at(60) }).lost);
 }
 
 #[test]
-fn a_value_out_of_range_is_named() {
+fn an_error_names_the_value_that_is_out_of_range() {
     let ms = Duration::from_millis;
-    let (applies, zero) = (Applies::Both, Duration::ZERO);
+    let applies = Applies::Both;
+    let zero = Duration::ZERO;
     let delay = Distribution::Constant(ms(1));
     let error = |impairment: Impairment| impairment.check().unwrap_err().to_string();
     assert_eq!(
@@ -213,7 +216,7 @@ fn a_value_out_of_range_is_named() {
     );
     let resend = |errors, attempts| Impairment::Resend { errors, after: zero, attempts, applies };
     assert_eq!(error(resend(1.5, None)), "errors must be between 0 and 1, not 1.5");
-    let wanted = "errors must be at most 0.999 without attempts, not 1";
-    assert_eq!(error(resend(1.0, None)), wanted);
+    let expected = "errors must be at most 0.999 without attempts, not 1";
+    assert_eq!(error(resend(1.0, None)), expected);
     assert_eq!(resend(1.0, Some(3)).check(), Ok(()));
 }

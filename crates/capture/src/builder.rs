@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use unruffled_units::{Duration, Instant};
 
-use super::{Analysis, DataTotals, Totals};
+use crate::analysis::{Analysis, DataTotals, Totals};
 use crate::conversation::Conversation;
 use crate::histogram::DurationHistogram;
 use crate::packet::{Packet, SkipReason, Transport};

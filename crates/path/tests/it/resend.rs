@@ -1,4 +1,5 @@
-//! A link of 8 Mbit/s (1 ms for every 1000 octets) and 10 ms that repairs its own errors.
+//! Tests of a link that repairs its own errors, of 8 Mbit/s, which sends 1000 octets in 1 ms, with a
+//! delay of 10 ms.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -31,19 +32,23 @@ fn resend(errors: f64, after: Duration, attempts: Option<u32>) -> Impairment {
     Impairment::Resend { errors, after, attempts, applies: Applies::Both }
 }
 
-/// One that damages all that come before `until`, and sends it again after 4 ms.
+/// Returns an impairment that damages all packets before `until`, which the link resends after 4 ms.
 fn damaging_until(until: Instant) -> Impairment {
     let impairment = Box::new(resend(1.0, ms(4), Some(9)));
     Impairment::During { from: Instant::ZERO, until, impairment }
 }
 
-/// A transmission, by the packet's number, with when the packet could be sent.
+/// A transmission: the number of the packet, the time at which it could be sent, and the outcome.
 type Step = (usize, Instant, Outcome);
 
-/// Offers `packets` (when, octets) and resumes those held when it is time; `eager`: of things at the
-/// same instant, before the offers, and the packet held last first. Gives all outcomes in their order.
+/// Offers `packets`, with their times and octets, and resumes those held in time; returns all outcomes in
+/// order.
+///
+/// With `eager`, packets are resumed before others are offered at the same time, and the packet held last
+/// is resumed first.
 fn drive(link: &mut Link, packets: &[(Instant, u32)], eager: bool) -> Vec<Step> {
-    let (mut steps, mut held) = (Vec::new(), BTreeMap::new());
+    let mut steps = Vec::new();
+    let mut held = BTreeMap::new();
     let mut offers = packets.iter().enumerate().peekable();
     for serial in 0_i32.. {
         let resumed = held.first_key_value().map(|(&(until, _), _)| until);
@@ -53,125 +58,127 @@ fn drive(link: &mut Link, packets: &[(Instant, u32)], eager: bool) -> Vec<Step> 
             (Some(until), Some(time)) => until < time || (until == time && eager),
             (until, _) => until.is_some(),
         };
-        let (id, came, outcome) = if resume {
-            let ((until, _), (id, ticket)) = held.pop_first().expect("the one resumed");
-            (id, until, link.resume(ticket).expect("it is held"))
+        let (id, ready, outcome) = if resume {
+            let ((until, _), (id, ticket)) = held.pop_first().expect("a packet is held");
+            (id, until, link.resume(ticket).expect("the ticket is valid"))
         } else {
-            let (id, &(time, bytes)) = offers.next().expect("the one offered");
+            let (id, &(time, bytes)) = offers.next().expect("a packet is left");
             (id, time, link.offer(bytes, Forward, time))
         };
         if let Verdict::Held { until, ticket } = outcome.verdict {
             held.insert((until, if eager { -serial } else { serial }), (id, ticket));
         }
-        steps.push((id, came, outcome));
+        steps.push((id, ready, outcome));
     }
     steps
 }
 
-/// The verdicts in short.
-fn verdicts(steps: &[Step]) -> Vec<(usize, Short)> {
-    let short = |&(id, _, outcome): &Step| match outcome.verdict {
-        Verdict::Held { until, .. } => (id, Short::Held(until)),
-        Verdict::Deliver(arrival) => (id, Short::Deliver(arrival)),
-        Verdict::Drop(cause) => (id, Short::Drop(cause)),
+/// Returns the verdicts without tickets.
+fn verdicts(steps: &[Step]) -> Vec<(usize, Summary)> {
+    let summary = |&(id, _, outcome): &Step| match outcome.verdict {
+        Verdict::Held { until, .. } => (id, Summary::Held(until)),
+        Verdict::Deliver(arrival) => (id, Summary::Deliver(arrival)),
+        Verdict::Drop(cause) => (id, Summary::Drop(cause)),
     };
-    steps.iter().map(short).collect()
+    steps.iter().map(summary).collect()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Short {
+enum Summary {
     Held(Instant),
     Deliver(Instant),
     Drop(DropCause),
 }
 
-/// The same by events, one transmission after the other: when each packet's last bit is sent for the
-/// last time. `damaged` says of each transmission in turn whether it is.
-fn expected(
+/// Simulates the same by events, one transmission after the other; returns the last departure of each
+/// packet. `damaged` returns whether the next transmission is damaged.
+fn simulate(
     packets: &[(Instant, u32)],
     after: Duration,
     mut damaged: impl FnMut() -> bool,
 ) -> Vec<Instant> {
     let rate = Rate::from_bps(8e6).expect("a rate");
     let mut departed = vec![Instant::ZERO; packets.len()];
-    let (mut again, mut fresh, mut free) = (VecDeque::new(), 0, Instant::ZERO);
+    let mut resend = VecDeque::new();
+    let mut next = 0;
+    let mut free = Instant::ZERO;
     loop {
-        let next_again = again.front().map(|&(ready, _): &(Instant, usize)| ready.max(free));
-        let next_fresh = packets.get(fresh).map(|&(came, _)| came.max(free));
-        let (id, begun) = match (next_again, next_fresh) {
+        let resend_at = resend.front().map(|&(ready, _): &(Instant, usize)| ready.max(free));
+        let next_at = packets.get(next).map(|&(at, _)| at.max(free));
+        let (id, begun) = match (resend_at, next_at) {
             (None, None) => return departed,
-            (Some(a), f) if f.is_none_or(|f| a <= f) => {
-                (again.pop_front().expect("it is there").1, a)
+            (Some(resend_at), next_at) if next_at.is_none_or(|next_at| resend_at <= next_at) => {
+                (resend.pop_front().expect("a packet is to be resent").1, resend_at)
             }
-            (_, Some(f)) => {
-                fresh += 1;
-                (fresh - 1, f)
+            (_, Some(next_at)) => {
+                next += 1;
+                (next - 1, next_at)
             }
-            (Some(_), None) => unreachable!("the second arm takes it"),
+            (Some(_), None) => unreachable!("the second arm matches"),
         };
         free = begun + rate.time_for(packets[id].1);
         departed[id] = free;
         if damaged() {
-            again.push_back((free + after, id));
+            resend.push_back((free + after, id));
         }
     }
 }
 
 #[test]
-fn a_damaged_packet_goes_to_the_head_of_the_queue_while_others_pass() {
+fn a_damaged_packet_is_resent_from_the_head_of_the_queue() {
     let mut link = link(vec![damaging_until(at(1))], 1);
     let packets: Vec<_> = [0, 1, 1, 1, 1, 1, 1].map(|time| (at(time), 1000)).to_vec();
     let steps = drive(&mut link, &packets, true);
-    // Sent from 0 to 1 ms, ready at 5 ms, when four others have gone; the fifth waits for it.
-    let of = |id, time| (id, Short::Deliver(at(time)));
-    let expected = [(0, Short::Held(at(5))), of(1, 12), of(2, 13), of(3, 14), of(4, 15)];
+    // The packet is sent from 0 to 1 ms and ready at 5 ms, after four others; the fifth waits for it.
+    let of = |id, time| (id, Summary::Deliver(at(time)));
+    let expected = [(0, Summary::Held(at(5))), of(1, 12), of(2, 13), of(3, 14), of(4, 15)];
     assert_eq!(verdicts(&steps), [&expected[..], &[of(5, 17), of(6, 18), of(0, 16)]].concat());
     let detoured: Vec<bool> = steps.iter().map(|(.., outcome)| outcome.detoured).collect();
     assert_eq!(detoured, [false, false, false, false, false, false, false, true]);
 }
 
 #[test]
-fn on_an_idle_link_it_is_sent_when_it_is_ready_or_behind_the_one_in_service() {
+fn a_damaged_packet_waits_only_for_the_one_in_service() {
     let last = |packets: &[(Instant, u32)]| {
         let steps = drive(&mut link(vec![damaging_until(at(1))], 1), packets, true);
         let (id, _, outcome) = steps[steps.len() - 1];
         (id, outcome.verdict, outcome.waited)
     };
     assert_eq!(last(&[(at(0), 1000)]), (0, Verdict::Deliver(at(16)), ms(0)));
-    // The other is in service from 4 to 7 ms.
+    // The other packet is in service from 4 to 7 ms.
     let other = (at(4), 3000);
     assert_eq!(last(&[(at(0), 1000), other]), (0, Verdict::Deliver(at(18)), ms(2)));
 }
 
 #[test]
-fn after_so_many_attempts_it_is_lost() {
+fn a_packet_is_lost_after_the_last_attempt() {
     let mut link = link(vec![resend(1.0, ms(4), Some(2))], 1);
     let steps = drive(&mut link, &[(at(0), 1000)], true);
-    let [five, ten] = [5, 10].map(|time| (0, Short::Held(at(time))));
-    assert_eq!(verdicts(&steps), [five, ten, (0, Short::Drop(DropCause::Loss))]);
-    let Verdict::Held { ticket, .. } = steps[0].2.verdict else { panic!("it was held") };
-    assert_eq!(link.resume(ticket), None, "a ticket is good for once");
+    let [five, ten] = [5, 10].map(|time| (0, Summary::Held(at(time))));
+    assert_eq!(verdicts(&steps), [five, ten, (0, Summary::Drop(DropCause::Loss))]);
+    let Verdict::Held { ticket, .. } = steps[0].2.verdict else { panic!("the packet is held") };
+    assert_eq!(link.resume(ticket), None, "a ticket is valid once");
 }
 
 #[test]
-fn only_what_gets_through_meets_the_other_impairments() {
+fn the_other_impairments_apply_to_intact_packets_only() {
     let lossy = Impairment::Loss { fraction: 1.0, applies: Applies::Both };
     let mut link = link(vec![lossy, damaging_until(at(1))], 1);
     let steps = drive(&mut link, &[(at(0), 1000)], true);
-    assert_eq!(verdicts(&steps), [(0, Short::Held(at(5))), (0, Short::Drop(DropCause::Loss))]);
+    assert_eq!(verdicts(&steps), [(0, Summary::Held(at(5))), (0, Summary::Drop(DropCause::Loss))]);
 }
 
 #[test]
-fn a_second_repair_is_refused() {
+fn a_second_repair_is_rejected() {
     let twice = vec![resend(0.1, ms(4), None), damaging_until(at(1))];
     let config = LinkConfig { impairments: twice, ..LinkConfig::default() };
-    let error = Link::new(&config, Forward, 1).expect_err("two of them").to_string();
+    let error = Link::new(&config, Forward, 1).expect_err("two repairs").to_string();
     assert_eq!(error, "impairments[1].resend must be the only one, not a second");
 }
 
 proptest! {
     #[test]
-    fn packets_are_sent_as_by_events_and_each_is_delivered_once(
+    fn transmissions_match_an_event_simulation_and_each_packet_is_delivered_once(
         seed: u64,
         errors in 0.0..0.6,
         after in 0_u64..20_000_000,
@@ -180,7 +187,7 @@ proptest! {
         whole: bool,
         eager: bool,
     ) {
-        // Whole milliseconds make things happen at the same instant.
+        // With whole milliseconds, events often coincide.
         let grain = if whole { 1_000_000 } else { 1 };
         let after = Duration::from_nanos(after / grain * grain);
         let mut now = 0;
@@ -194,18 +201,18 @@ proptest! {
 
         let steps = drive(&mut link(vec![resend(errors, after, None)], seed), &packets, eager);
 
-        // One coin for every transmission, in their order: a link that loses flips the same.
+        // A link with losses draws the same random numbers, one per transmission in order.
         let lossy = Impairment::Loss { fraction: errors, applies: Applies::Both };
         let mut coins = link(vec![lossy], seed);
         let damaged = || {
             matches!(coins.offer(0, Forward, Instant::ZERO).verdict, Verdict::Drop(_))
         };
-        let expected = expected(&packets, after, damaged);
+        let expected = simulate(&packets, after, damaged);
 
         let mut arrivals = vec![None; packets.len()];
         let mut transmissions = Vec::new();
-        for &(id, came, outcome) in &steps {
-            transmissions.push((came + outcome.waited, outcome.departed));
+        for &(id, ready, outcome) in &steps {
+            transmissions.push((ready + outcome.waited, outcome.departed));
             if let Verdict::Deliver(arrival) = outcome.verdict {
                 prop_assert_eq!(arrival, outcome.departed + DELAY);
                 prop_assert_eq!(arrivals[id].replace(arrival), None, "delivered twice");
@@ -218,11 +225,11 @@ proptest! {
         for pair in transmissions.windows(2) {
             prop_assert!(pair[0].1 <= pair[1].0, "{pair:?} overlap");
         }
-        let mut in_line = Instant::ZERO;
+        let mut latest = Instant::ZERO;
         for (.., outcome) in steps.iter().filter(|step| !step.2.detoured) {
             let Verdict::Deliver(arrival) = outcome.verdict else { continue };
-            prop_assert!(arrival >= in_line);
-            in_line = arrival;
+            prop_assert!(arrival >= latest);
+            latest = arrival;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Packets cross a link of 8 Mbit/s (1 ms for every 1000 octets) and 10 ms.
+//! Tests of a link of 8 Mbit/s, which sends 1000 octets in 1 ms, with a delay of 10 ms.
 
 use proptest::prelude::*;
 use unruffled_path::{
@@ -27,18 +27,19 @@ fn link(config: &LinkConfig) -> Link {
     Link::new(config, Forward, 1).expect("a valid link")
 }
 
-/// What becomes of 1000 octets offered at each of `times`, in ms.
-fn trace<const N: usize>(config: &LinkConfig, times: [u64; N]) -> [Verdict; N] {
+/// Offers 1000 octets at each of `times`, in milliseconds; returns the verdicts.
+fn verdicts<const N: usize>(config: &LinkConfig, times: [u64; N]) -> [Verdict; N] {
     let mut link = link(config);
     times.map(|time| link.offer(1000, Forward, at(time)).verdict)
 }
 
-/// What becomes of `packets` packets, offered 1 ms apart.
+/// Offers `packets` packets, 1 ms apart; returns the outcomes.
 fn outcomes(config: &LinkConfig, direction: Direction, seed: u64, packets: u64) -> Vec<Outcome> {
     let mut link = Link::new(config, direction, seed).expect("a valid link");
     (0..packets).map(|n| link.offer(1000, direction, at(n))).collect()
 }
 
+/// Returns the share of the outcomes for which `of` is true.
 fn share(outcomes: &[Outcome], of: impl Fn(&Outcome) -> bool) -> f64 {
     outcomes.iter().filter(|outcome| of(outcome)).count() as f64 / outcomes.len() as f64
 }
@@ -61,33 +62,33 @@ fn duplicate(fraction: f64) -> Impairment {
 }
 
 #[test]
-fn a_packet_takes_its_transmission_and_the_propagation() {
-    assert_eq!(trace(&config(None, vec![]), [0, 5]), [Deliver(at(11)), Deliver(at(16))]);
+fn a_packet_arrives_after_transmission_and_propagation() {
+    assert_eq!(verdicts(&config(None, vec![]), [0, 5]), [Deliver(at(11)), Deliver(at(16))]);
 }
 
 #[test]
 fn a_burst_leaves_at_the_rate_of_the_link() {
     assert_eq!(
-        trace(&config(None, vec![]), [0, 0, 0]),
+        verdicts(&config(None, vec![]), [0, 0, 0]),
         [Deliver(at(11)), Deliver(at(12)), Deliver(at(13))]
     );
 }
 
 #[test]
-fn an_infinitely_fast_link_only_delays() {
+fn a_link_without_a_rate_only_delays() {
     let fast = LinkConfig { rate: None, ..config(Some(1), vec![]) };
-    assert_eq!(trace(&fast, [0, 0]), [Deliver(at(10)), Deliver(at(10))]);
+    assert_eq!(verdicts(&fast, [0, 0]), [Deliver(at(10)), Deliver(at(10))]);
 }
 
 #[test]
 fn a_full_queue_drops_and_counts_the_packet_in_service() {
     assert_eq!(
-        trace(&config(Some(2), vec![]), [0, 0, 0, 1, 1, 3]),
+        verdicts(&config(Some(2), vec![]), [0, 0, 0, 1, 1, 3]),
         [
             Deliver(at(11)), // in service until 1 ms
             Deliver(at(12)), // waits
             Drop(Queue),
-            Deliver(at(13)), // the first has just left
+            Deliver(at(13)), // the first has left
             Drop(Queue),
             Deliver(at(14)),
         ]
@@ -95,7 +96,7 @@ fn a_full_queue_drops_and_counts_the_packet_in_service() {
 }
 
 #[test]
-fn a_dropped_packet_takes_no_bandwidth_but_a_lost_one_does() {
+fn a_dropped_packet_uses_no_bandwidth_but_a_lost_one_does() {
     let mut lossy = link(&config(None, vec![loss(1.0)]));
     assert_eq!(lossy.offer(1000, Forward, at(0)).verdict, Drop(Loss));
     assert_eq!(lossy.occupancy(at(0)), 1);
@@ -108,7 +109,7 @@ fn a_dropped_packet_takes_no_bandwidth_but_a_lost_one_does() {
 }
 
 #[test]
-fn an_outcome_says_how_long_the_packet_waited_and_when_it_departed() {
+fn an_outcome_has_the_waiting_time_and_the_departure() {
     let mut full = link(&config(Some(2), vec![loss(1.0)]));
     let outcomes = [0, 0, 0].map(|time| full.offer(1000, Forward, at(time)));
     assert_eq!(outcomes.map(|outcome| outcome.verdict), [Drop(Loss), Drop(Loss), Drop(Queue)]);
@@ -117,21 +118,21 @@ fn an_outcome_says_how_long_the_packet_waited_and_when_it_departed() {
 }
 
 #[test]
-fn a_link_that_carries_both_touches_each_as_its_impairments_say() {
+fn impairments_of_data_and_of_acknowledgements_are_independent() {
     let of = |fraction, applies| Impairment::Loss { fraction, applies };
     let config = config(None, vec![of(0.5, Applies::Data), of(1.0, Applies::Acks)]);
     let mut both = Link::carrying(&config, Forward, Applies::Both, 1).expect("a valid link");
     let mut data = link(&config);
     for n in 0..100 {
         assert_eq!(both.offer(1000, Reverse, at(2 * n)).verdict, Drop(Loss));
-        // What data meets is the same with acknowledgements in between and without.
+        // The outcomes of data do not depend on acknowledgements in between.
         let now = at(2 * n + 1);
         assert_eq!(both.offer(1000, Forward, now), data.offer(1000, Forward, now));
     }
 }
 
 #[test]
-fn packets_behind_pass_a_late_one() {
+fn later_packets_overtake_a_late_one() {
     let mut link = link(&config(None, vec![alternate(3)]));
     let outcomes = [0, 0, 0, 0].map(|time| link.offer(1000, Forward, at(time)));
     assert_eq!(
@@ -142,15 +143,15 @@ fn packets_behind_pass_a_late_one() {
 }
 
 #[test]
-fn two_paths_take_turns() {
+fn packets_alternate_between_two_paths() {
     assert_eq!(
-        trace(&config(None, vec![alternate(2)]), [0, 1, 2, 3]),
+        verdicts(&config(None, vec![alternate(2)]), [0, 1, 2, 3]),
         [Deliver(at(11)), Deliver(at(112)), Deliver(at(13)), Deliver(at(114))]
     );
 }
 
 #[test]
-fn a_shorter_delay_lets_the_next_interval_overtake_the_last() {
+fn packets_of_an_interval_with_a_shorter_delay_overtake_those_before() {
     let delay = Distribution::Uniform { low: ms(0), high: ms(300) };
     let redrawn = Impairment::Redrawn { every: ms(50), delay, applies: Applies::Both };
     let outcomes = outcomes(&config(None, vec![redrawn]), Forward, 1, 10_000);
@@ -161,11 +162,11 @@ fn a_shorter_delay_lets_the_next_interval_overtake_the_last() {
             Drop(_) | Verdict::Held { .. } => panic!("nothing is lost here"),
         })
         .collect();
-    // One packet a ms, in service from its coming: 50 in each interval, 1 ms apart.
+    // One packet per ms, which does not wait: 50 in each interval, 1 ms apart.
     for interval in arrivals.chunks(50) {
         assert!(interval.windows(2).all(|pair| pair[1] == pair[0] + ms(1)));
     }
-    // Those that arrive before one that was offered earlier, and only they, are not in line.
+    // Packets are marked as detoured if and only if they arrive before one that was offered earlier.
     let mut latest = Instant::ZERO;
     for (arrival, outcome) in arrivals.iter().zip(&outcomes) {
         assert_eq!(outcome.detoured, *arrival < latest);
@@ -175,7 +176,7 @@ fn a_shorter_delay_lets_the_next_interval_overtake_the_last() {
 }
 
 #[test]
-fn whatever_befalls_packets_may_do_so_for_a_time() {
+fn every_impairment_may_be_temporary() {
     let applies = Applies::Both;
     let delay = Distribution::Constant(ms(5));
     let all = [
@@ -185,14 +186,14 @@ fn whatever_befalls_packets_may_do_so_for_a_time() {
         Impairment::Resend { errors: 1.0, after: ms(5), attempts: Some(1), applies },
     ];
     for impairment in all {
-        let (from, until) = (at(100), at(200));
-        let during = Impairment::During { from, until, impairment: Box::new(impairment) };
-        let touched = |time: u64| {
-            let verdict = trace(&config(None, vec![during.clone()]), [time])[0];
+        let impairment = Box::new(impairment);
+        let during = Impairment::During { from: at(100), until: at(200), impairment };
+        let affected = |time: u64| {
+            let verdict = verdicts(&config(None, vec![during.clone()]), [time])[0];
             verdict != Deliver(at(time + 11))
         };
-        // Sent within 1 ms: the blackouts hit what comes in odd ones.
-        assert_eq!([99, 101, 199, 201].map(touched), [false, true, true, false], "{during:?}");
+        // Transmission takes 1 ms, so the blackouts affect packets that arrive at odd times.
+        assert_eq!([99, 101, 199, 201].map(affected), [false, true, true, false], "{during:?}");
     }
 }
 
@@ -202,17 +203,22 @@ fn a_red_queue_keeps_its_average_between_its_thresholds() {
     let config = LinkConfig { red: Some(red), ..config(Some(1000), vec![]) };
     let mut link = link(&config);
     // 5 % more than the link can send, for 100 s.
-    let (mut waited, mut sent, mut dropped) = (Duration::ZERO, 0, 0);
+    let mut waited = Duration::ZERO;
+    let mut sent = 0;
+    let mut dropped = 0;
     for n in 0..105_000_u64 {
         let outcome = link.offer(1000, Forward, Instant::from_nanos(n * 1_000_000 * 20 / 21));
         match outcome.verdict {
             Drop(_) => dropped += 1,
-            _ => (waited, sent) = (waited + outcome.waited, sent + 1),
+            _ => {
+                waited += outcome.waited;
+                sent += 1;
+            }
         }
     }
-    // What is too much is dropped, at the average whose share that is: drops spread over [1, 2] / p
-    // come every 1.5 / p packets, so 1.5 / 21 = 7.1 % at an average of 12.1. Little's law: as many
-    // wait on average as packets wait for milliseconds, since one leaves in each.
+    // The excess, 1 in 21 packets, is dropped. Gaps between drops are uniform on [1, 2] / p, on average
+    // 1.5 / p packets, so p is 1.5 / 21 = 7.1 %, which corresponds to an average queue of 12.1. By Little's
+    // law, the mean number of waiting packets is the mean wait in milliseconds, since one leaves per ms.
     assert!((4_900..5_100).contains(&dropped), "{dropped} dropped");
     let mean = waited.as_millis_f64() / f64::from(sent);
     assert!((11.0..13.5).contains(&mean), "{mean} wait");
@@ -225,32 +231,32 @@ fn extra_delays_add_up() {
         Impairment::Delay { fraction: 1.0, delay, applies: Applies::Data },
         Impairment::Alternate { every: 1, extra: ms(100), applies: Applies::Data },
     ];
-    assert_eq!(trace(&config(None, both), [0]), [Deliver(at(116))]);
+    assert_eq!(verdicts(&config(None, both), [0]), [Deliver(at(116))]);
 }
 
 #[test]
-fn an_extra_delay_of_nothing_is_no_detour() {
+fn an_extra_delay_of_zero_is_not_a_detour() {
     let delay = Distribution::Constant(ms(0));
-    let nothing = Impairment::Delay { fraction: 1.0, delay, applies: Applies::Both };
-    assert!(!link(&config(None, vec![nothing])).offer(1000, Forward, at(0)).detoured);
+    let zero = Impairment::Delay { fraction: 1.0, delay, applies: Applies::Both };
+    assert!(!link(&config(None, vec![zero])).offer(1000, Forward, at(0)).detoured);
 }
 
 #[test]
-fn shares_are_near_their_fractions() {
+fn shares_match_their_fractions() {
     let impairments = vec![loss(0.1), late(0.3), duplicate(0.02)];
     let outcomes = outcomes(&config(None, impairments), Forward, 1, 100_000);
-    let near = |share: f64, expected: f64| {
+    let assert_near = |share: f64, expected: f64| {
         // Four standard deviations of a binomial share.
         let bound = 4.0 * (expected * (1.0 - expected) / 100_000.0).sqrt();
         assert!((share - expected).abs() < bound, "{share} is far from {expected}");
     };
-    near(share(&outcomes, |outcome| outcome.verdict == Drop(Loss)), 0.1);
-    near(share(&outcomes, |outcome| outcome.detoured), 0.9 * 0.3);
-    near(share(&outcomes, |outcome| outcome.duplicate), 0.9 * 0.02);
+    assert_near(share(&outcomes, |outcome| outcome.verdict == Drop(Loss)), 0.1);
+    assert_near(share(&outcomes, |outcome| outcome.detoured), 0.9 * 0.3);
+    assert_near(share(&outcomes, |outcome| outcome.duplicate), 0.9 * 0.02);
 }
 
 #[test]
-fn the_same_seed_gives_the_same_outcomes() {
+fn the_same_seed_yields_the_same_outcomes() {
     let config = config(Some(20), vec![loss(0.1), late(0.3)]);
     let run = |direction, seed| outcomes(&config, direction, seed, 1000);
     let first = run(Forward, 7);
@@ -260,12 +266,13 @@ fn the_same_seed_gives_the_same_outcomes() {
 }
 
 #[test]
-fn switching_loss_on_leaves_the_delays_as_they_were() {
+fn losses_do_not_change_the_delays() {
     let run = |fraction| {
         let config = config(None, vec![loss(fraction), late(0.3)]);
         outcomes(&config, Forward, 1, 1000)
     };
-    let (whole, lossy) = (run(0.0), run(0.2));
+    let whole = run(0.0);
+    let lossy = run(0.2);
     let survivors = |&(_, lossy): &(&Outcome, &Outcome)| lossy.verdict != Drop(Loss);
     let pairs: Vec<_> = whole.iter().zip(&lossy).filter(survivors).collect();
     assert!((700..900).contains(&pairs.len()));
@@ -273,7 +280,7 @@ fn switching_loss_on_leaves_the_delays_as_they_were() {
 }
 
 #[test]
-fn an_impairment_of_acknowledgements_leaves_data_alone() {
+fn an_impairment_of_acknowledgements_does_not_affect_data() {
     let impairment = Impairment::Loss { fraction: 1.0, applies: Applies::Acks };
     let config = config(None, vec![impairment]);
     let lost = |direction| {
@@ -284,7 +291,7 @@ fn an_impairment_of_acknowledgements_leaves_data_alone() {
 }
 
 #[test]
-fn a_value_out_of_range_is_named_by_its_place() {
+fn an_error_names_the_place_of_the_value() {
     let error =
         |config: LinkConfig| Link::new(&config, Forward, 1).expect_err("out of range").to_string();
     let delay = Distribution::Uniform { low: ms(2), high: ms(1) };
@@ -310,7 +317,7 @@ fn a_value_out_of_range_is_named_by_its_place() {
 
 proptest! {
     #[test]
-    fn packets_that_take_no_detour_stay_in_order(
+    fn packets_without_a_detour_stay_in_order(
         seed: u64,
         queue in proptest::option::of(1_u32..20),
         mbps in proptest::option::of(1_u32..100),
@@ -320,7 +327,8 @@ proptest! {
         let impairments = vec![late(0.3), loss(0.1), alternate(7)];
         let config = LinkConfig { rate, ..config(queue, impairments) };
         let mut link = Link::new(&config, Forward, seed).expect("a valid link");
-        let (mut now, mut latest) = (Instant::ZERO, Instant::ZERO);
+        let mut now = Instant::ZERO;
+        let mut latest = Instant::ZERO;
         for (gap, bytes) in packets {
             now += Duration::from_nanos(gap);
             let outcome = link.offer(bytes, Forward, now);

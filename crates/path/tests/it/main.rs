@@ -1,0 +1,4 @@
+//! Integration tests of links.
+
+mod link;
+mod resend;
