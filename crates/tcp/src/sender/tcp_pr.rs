@@ -14,7 +14,7 @@ pub(crate) use settings::{BASIC, EXTREME, SACK, Settings, Version};
 
 use super::reductions::{Basis, Evidence, Ledger, Saved, Undo};
 use super::round_trips::{Estimates, RoundTrips};
-use super::stream::{Reading, Renumbered, Resent, SegNo, Stream, Transmission};
+use super::stream::{Reading, Renumbered, Retransmission, SegNo, Stream, Transmission};
 use super::{Ack, Phase};
 use crate::Config;
 use crate::config::Growth;
@@ -50,7 +50,7 @@ impl TcpPr {
         }
     }
 
-    pub(super) fn without_sack(&mut self, _stream: &Stream, _now: Instant) {}
+    pub(super) fn disable_sack(&mut self, _stream: &Stream, _now: Instant) {}
 
     pub(super) fn on_handshake(&mut self, rtt: Duration) {
         self.tables.on_handshake(rtt);
@@ -127,7 +127,7 @@ impl TcpPr {
             stream.min_rtt.sample(now.since(sent), now);
         }
         tables.forget_below(stream.board.first());
-        tables.on_ack(now, self.growth.most(stream));
+        tables.on_ack(now, self.growth.max_cwnd(stream));
         stream.measure_reordering(&ack, &read, now, observer);
         self.report_spurious(stream, &ack, &read, now, observer);
         stream.expire_retransmissions(now, |stream| {
@@ -178,7 +178,7 @@ impl TcpPr {
                 Dropped::Burst => {}
             }
         } else if nothing_but_sacks(stream) && stream.board.reneged() {
-            if let Some(numbers) = stream.forget_sacks() {
+            if let Some(numbers) = stream.discard_sacks() {
                 self.renumber(stream, &numbers);
             }
             stream.board.mark_all_lost();
@@ -210,7 +210,7 @@ impl TcpPr {
                 Phase::Loss { .. } => Cause::Timeout,
                 _ => Cause::FastRetransmit,
             };
-            let why = Resent { under: self.ledger.current(), suspected: false };
+            let why = Retransmission { under: self.ledger.current(), suspected: false };
             return Some((number, stream.retransmit(number, cause, why, &mut self.ledger, now)));
         }
         let number = stream.board.end();
@@ -227,7 +227,7 @@ impl TcpPr {
     }
 
     /// The peer has taken a window probe's octet, which was sent at `sent` last, and is timed from then.
-    pub(super) fn on_probe_taken(&mut self, stream: &Stream, sent: Instant) {
+    pub(super) fn on_window_probe_accepted(&mut self, stream: &Stream, sent: Instant) {
         self.time_last(stream, sent);
     }
 

@@ -17,7 +17,7 @@ use crate::parts::limited_transmit::LimitedTransmit;
 use crate::parts::respond::Before;
 use crate::sender::Ack;
 use crate::sender::reductions::{Basis, Evidence, Load, Saved, Suspicions, Undo};
-use crate::sender::stream::{Reading, Resent, SegNo, Spurious, Stream, Transmission};
+use crate::sender::stream::{Reading, Retransmission, SegNo, Spurious, Stream, Transmission};
 
 /// Minimum time for which a suspicion is kept for a DSACK: twice the longest wait.
 const MIN_DSACK_HORIZON: Duration = Duration::from_secs(2);
@@ -337,13 +337,13 @@ impl Composed {
         number: SegNo,
         cause: Cause,
         now: Instant,
-    ) -> Resent {
+    ) -> Retransmission {
         let probe = cause == Cause::Probe;
         let fast = cause == Cause::FastRetransmit;
         let Some(suspicions) = &mut self.suspicions else {
             // A probe does not belong to a reduction of the window.
             let under = self.ledger.current().filter(|_| !probe);
-            return Resent { under, suspected: false };
+            return Retransmission { under, suspected: false };
         };
         let entry = stream.board.entry(number);
         let too_big = matches!(self.recovery.phase, Phase::Loss { too_big: true, .. });
@@ -364,7 +364,7 @@ impl Composed {
         }
         // A retransmission on suspicion does not belong to a reduction either.
         let under = self.ledger.current().filter(|_| !probe && !fast);
-        Resent { under, suspected }
+        Retransmission { under, suspected }
     }
 
     /// The window has come down, or something else takes over from the reduction.
