@@ -252,17 +252,19 @@ impl<O: Observer> Step<'_, O> {
     /// retransmission more likely replaced a late segment by what is known now.
     fn review_early_reductions(&mut self) {
         // Most connections have no such reduction, which this finds out quickly.
-        if !self.sender.two_stage_active() || !self.sender.ledger.has_weak(Instant::ZERO) {
+        if !self.sender.two_stage_active()
+            || !self.sender.ledger.has_weakly_confirmed(Instant::ZERO)
+        {
             return;
         }
         let view = self.view();
         let model = self.sender.detector.two_stage();
         let since = model.and_then(|model| model.likely_reordered_since(&view));
         let ledger = &self.sender.ledger;
-        let Some(since) = since.filter(|&since| ledger.has_weak(since)) else { return };
+        let Some(since) = since.filter(|&since| ledger.has_weakly_confirmed(since)) else { return };
         let event = Event::SpuriousReduction { cause: Cause::FastRetransmit };
         self.observer.on_event(self.now, &event);
-        while let Some(undo) = self.sender.ledger.take_back_weak(since, self.now) {
+        while let Some(undo) = self.sender.ledger.undo_weakly_confirmed(since, self.now) {
             self.undo(undo);
         }
     }
