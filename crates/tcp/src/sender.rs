@@ -42,7 +42,8 @@ pub(crate) struct Ack<'a> {
     pub(crate) duplicate: bool,
     /// A retransmission triggered it. Only the simulator sets this.
     pub(crate) rtx: bool,
-    /// The latest time at which the segment that triggered it can have been sent, by the echoed timestamp.
+    /// The latest time at which the segment that triggered it can have been sent, by the echoed
+    /// timestamp.
     pub(crate) echo: Option<Instant>,
 }
 
@@ -73,7 +74,8 @@ pub(crate) const SEGMENT_OCTETS: usize = Stream::SEGMENT_OCTETS + composed::SUSP
 #[repr(C)]
 pub(crate) struct Sender {
     pub(crate) stream: Stream,
-    /// After the last acknowledgement nothing was outstanding, and the machine had nothing to wait for.
+    /// After the last acknowledgement nothing was outstanding, and the machine had nothing to wait
+    /// for.
     settled: bool,
     machine: Machine,
 }
@@ -118,9 +120,9 @@ impl Sender {
         self.machine.on_handshake(rtt);
     }
 
-    /// Sets window and timeout after a SYN or a SYN-ACK was retransmitted: "the initial window (…) MUST
-    /// be one segment" (RFC 5681, section 3.1), and the timeout "MUST be re-initialized to 3 seconds" (RFC
-    /// 6298, 5.7).
+    /// Sets window and timeout after a SYN or a SYN-ACK was retransmitted: "the initial window (…)
+    /// MUST be one segment" (RFC 5681, section 3.1), and the timeout "MUST be re-initialized to 3
+    /// seconds" (RFC 6298, 5.7).
     pub(crate) fn after_lost_syn(&mut self) {
         self.stream.round_trips.after_lost_syn();
         self.machine.after_lost_syn();
@@ -170,8 +172,8 @@ impl Sender {
         self.settled = !self.stream.outstanding() && self.machine.settled(&self.stream);
     }
 
-    /// Returns whether nothing is outstanding and nothing remains undecided. An acknowledgement without
-    /// SACK blocks then carries no information, and no timer runs.
+    /// Returns whether nothing is outstanding and nothing remains undecided. An acknowledgement
+    /// without SACK blocks then carries no information, and no timer runs.
     #[inline]
     pub(crate) fn settled(&self) -> bool {
         self.settled && !self.stream.outstanding()
@@ -223,8 +225,8 @@ impl Sender {
         }
     }
 
-    /// Limits segments to `mss` octets from now on. The loss of larger ones is no sign of congestion: the
-    /// window keeps its size in octets, but slow start fills it again.
+    /// Limits segments to `mss` octets from now on. The loss of larger ones is no sign of
+    /// congestion: the window keeps its size in octets, but slow start fills it again.
     pub(crate) fn lower_mss(&mut self, mss: u32, now: Instant) {
         let ratio = self.stream.lower_mss(mss);
         self.machine.on_smaller_segments(ratio);

@@ -1,4 +1,5 @@
-//! Which acknowledgements let the window grow: those that arrive while it is full, or all, as in ns-2.
+//! Which acknowledgements let the window grow: those that arrive while it is full, or all, as in
+//! ns-2.
 
 use super::stream::Stream;
 use crate::config::Growth;

@@ -121,8 +121,8 @@ impl Machine {
         }
     }
 
-    /// Returns whether the machine has nothing to wait for while nothing is outstanding. For TCP-PR this is
-    /// always false, because its tables do not show it.
+    /// Returns whether the machine has nothing to wait for while nothing is outstanding. For TCP-PR
+    /// this is always false, because its tables do not show it.
     pub(super) fn settled(&self, stream: &Stream) -> bool {
         match self {
             Self::Composed(machine) => machine.settled(stream),
@@ -146,8 +146,8 @@ impl Machine {
         }
     }
 
-    /// The peer accepted the octet of a window probe. It was sent at `sent` and is now the last segment on
-    /// the scoreboard.
+    /// The peer accepted the octet of a window probe. It was sent at `sent` and is now the last
+    /// segment on the scoreboard.
     pub(super) fn on_window_probe_accepted(&mut self, stream: &Stream, sent: Instant) {
         match self {
             Self::Composed(_) => {}

@@ -40,8 +40,8 @@ pub(crate) struct Transmission {
     pub(crate) cause: Option<Cause>,
 }
 
-/// The stream of octets and its segments. The fields that every arriving segment needs come last, next
-/// to each other in memory.
+/// The stream of octets and its segments. The fields that every arriving segment needs come last,
+/// next to each other in memory.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Stream {
@@ -157,9 +157,9 @@ impl Stream {
         self.board.outstanding() > 0
     }
 
-    /// Returns whether transmission begins again after an idle period: "A TCP SHOULD set cwnd to no more
-    /// than RW before beginning transmission if the TCP has not sent data in an interval exceeding the
-    /// retransmission timeout" (RFC 5681, section 4.1).
+    /// Returns whether transmission begins again after an idle period: "A TCP SHOULD set cwnd to no
+    /// more than RW before beginning transmission if the TCP has not sent data in an interval
+    /// exceeding the retransmission timeout" (RFC 5681, section 4.1).
     pub(super) fn restarts(&self, timeout: impl FnOnce() -> Duration, now: Instant) -> bool {
         !self.outstanding()
             && self.last_sent.is_some_and(|sent| now.since(sent) > timeout())
@@ -171,8 +171,8 @@ impl Stream {
         self.min_rtt.get()
     }
 
-    /// Discards the records of segments that were acknowledged longer than `horizon` ago. Their DSACKs
-    /// can no longer come.
+    /// Discards the records of segments that were acknowledged longer than `horizon` ago. Their
+    /// DSACKs can no longer come.
     #[inline]
     pub(super) fn expire_retransmissions(
         &mut self,

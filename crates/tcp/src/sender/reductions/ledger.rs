@@ -1,9 +1,10 @@
-//! The ledger of reductions of the window: the state before each, and the evidence for and against it.
+//! The ledger of reductions of the window: the state before each, and the evidence for and against
+//! it.
 //!
-//! A reduction *stands* until evidence shows that nothing was lost. It is then *undone*. The evidence
-//! against a reduction consists of DSACKs for its retransmissions (RFC 3708, section 3), of an
-//! acknowledgement that answers an original (RFC 3522, RFC 5682), and of the arrival of suspected
-//! transmissions that confirmed it (`docs/senders/unruffled.md`, section 4).
+//! A reduction *stands* until evidence shows that nothing was lost. It is then *undone*. The
+//! evidence against a reduction consists of DSACKs for its retransmissions (RFC 3708, section 3),
+//! of an acknowledgement that answers an original (RFC 3522, RFC 5682), and of the arrival of
+//! suspected transmissions that confirmed it (`docs/senders/unruffled.md`, section 4).
 
 #[cfg(test)]
 mod tests;
@@ -42,8 +43,8 @@ impl Inherit for () {
 }
 
 impl<T: Inherit> Saved<T> {
-    /// An earlier reduction proves spurious while this one stands. Should this one prove spurious as well,
-    /// the sender restores the state before both.
+    /// An earlier reduction proves spurious while this one stands. Should this one prove spurious
+    /// as well, the sender restores the state before both.
     fn inherit(&mut self, earlier: &Self) {
         let Window { cwnd, ssthresh } = self.window;
         self.window.ssthresh = ssthresh.max(earlier.window.ssthresh);
@@ -59,8 +60,8 @@ impl<T: Inherit> Saved<T> {
 pub(crate) enum Basis {
     /// The verdict of loss detection, or the retransmission timer.
     Verdict,
-    /// The verdict of a two-stage detector while nothing has been late yet: each suspicion is confirmed at
-    /// once.
+    /// The verdict of a two-stage detector while nothing has been late yet: each suspicion is
+    /// confirmed at once.
     Early,
     /// Confirmed suspicions. Their retransmissions were made before the reduction, not under it.
     Confirmed,
@@ -105,12 +106,13 @@ struct Reduction<T> {
     reported: u32,
     /// DSACKs cannot prove it spurious (RFC 3708, A.1 and A.3).
     barred: bool,
-    /// Its retransmissions prove it spurious: DSACKs report all of them, or an acknowledgement answers an
-    /// original.
+    /// Its retransmissions prove it spurious: DSACKs report all of them, or an acknowledgement
+    /// answers an original.
     spurious: bool,
     /// Number of suspicions that confirm it.
     confirmations: u32,
-    /// It no longer stands: it was spurious, and nothing confirms it. Evidence may still refer to it.
+    /// It no longer stands: it was spurious, and nothing confirms it. Evidence may still refer to
+    /// it.
     undone: bool,
 }
 
@@ -125,8 +127,8 @@ impl<T> Reduction<T> {
         !self.undone && self.is_for_loss()
     }
 
-    /// Returns whether it stands, was made at `since` or later while nothing had been late, and has only
-    /// one confirmation.
+    /// Returns whether it stands, was made at `since` or later while nothing had been late, and has
+    /// only one confirmation.
     fn is_weakly_confirmed(&self, since: Instant) -> bool {
         let early = self.basis == Basis::Early && !self.undone;
         early && self.confirmations == 1 && self.began >= since
@@ -161,8 +163,8 @@ impl<T: Inherit> Ledger<T> {
         self.reductions.is_empty()
     }
 
-    /// Records a reduction made at `now`; `saved` is the state before it. The oldest reduction is dropped
-    /// when the ledger is full.
+    /// Records a reduction made at `now`; `saved` is the state before it. The oldest reduction is
+    /// dropped when the ledger is full.
     pub(crate) fn begin(
         &mut self,
         cause: Cause,
@@ -212,8 +214,8 @@ impl<T: Inherit> Ledger<T> {
         }
     }
 
-    /// Excludes DSACKs as evidence against this reduction, because a segment resent under it was resent more
-    /// than once (RFC 3708, A.3).
+    /// Excludes DSACKs as evidence against this reduction, because a segment resent under it was
+    /// resent more than once (RFC 3708, A.3).
     pub(crate) fn bar(&mut self, under: Option<ReductionId>) {
         if let Some(reduction) = under.and_then(|id| self.find(id)) {
             reduction.barred = true;
@@ -221,8 +223,8 @@ impl<T: Inherit> Ledger<T> {
     }
 
     /// Adds evidence that reduction `id` is spurious. If that proves it, returns what to undo. With
-    /// [`Evidence::Original`], must be called until it returns none, because later reductions are spurious
-    /// as well.
+    /// [`Evidence::Original`], must be called until it returns none, because later reductions are
+    /// spurious as well.
     pub(crate) fn add(
         &mut self,
         id: ReductionId,
@@ -267,8 +269,8 @@ impl<T: Inherit> Ledger<T> {
         })
     }
 
-    /// Undoes the reduction at this index. Later ones that stand, and for which `stays` holds, inherit the
-    /// state before it.
+    /// Undoes the reduction at this index. Later ones that stand, and for which `stays` holds,
+    /// inherit the state before it.
     fn undo(&mut self, at: usize, now: Instant, stays: impl Fn(&Reduction<T>) -> bool) -> Undo<T> {
         self.reductions[at].undone = true;
         let undo = self.undo_value(at, now);
@@ -287,8 +289,8 @@ impl<T: Inherit> Ledger<T> {
         Undo { id, cause, lasted: now.since(began), saved: saved.clone(), last: false }
     }
 
-    /// Adds a confirmation to the last reduction that responds to a loss and still stands. Returns that
-    /// reduction, if there is one.
+    /// Adds a confirmation to the last reduction that responds to a loss and still stands. Returns
+    /// that reduction, if there is one.
     pub(crate) fn confirm_last(&mut self) -> Option<ReductionId> {
         let last = self.reductions.iter_mut().rfind(|reduction| reduction.stands_for_loss())?;
         last.confirmations += 1;
@@ -310,8 +312,8 @@ impl<T: Inherit> Ledger<T> {
         self.reductions.iter().rfind(|reduction| reduction.stands_for_loss())
     }
 
-    /// Returns whether a reduction stands that was made at `since` or later while nothing had been late,
-    /// and that has only one confirmation.
+    /// Returns whether a reduction stands that was made at `since` or later while nothing had been
+    /// late, and that has only one confirmation.
     pub(crate) fn has_weakly_confirmed(&self, since: Instant) -> bool {
         self.reductions.iter().any(|reduction| reduction.is_weakly_confirmed(since))
     }
@@ -326,8 +328,8 @@ impl<T: Inherit> Ledger<T> {
         Some(self.undo(at, now, Reduction::is_for_loss))
     }
 
-    /// Segments become smaller by the factor `ratio`. Windows keep their size in octets. `rest` scales the
-    /// rest of the saved state.
+    /// Segments become smaller by the factor `ratio`. Windows keep their size in octets. `rest`
+    /// scales the rest of the saved state.
     pub(crate) fn on_smaller_segments(&mut self, ratio: f64, mut rest: impl FnMut(&mut T)) {
         for reduction in &mut self.reductions {
             reduction.saved.window.scale(ratio);

@@ -1,5 +1,5 @@
-//! The facts that an acknowledgement reports: which segments have arrived, which of them out of order,
-//! and which retransmissions were spurious.
+//! The facts that an acknowledgement reports: which segments have arrived, which of them out of
+//! order, and which retransmissions were spurious.
 
 use unruffled_units::{Duration, Instant};
 
@@ -57,8 +57,8 @@ pub(crate) struct Spurious {
     pub(crate) lateness: Option<Duration>,
     /// The reordering of the segment, if it could be measured.
     pub(crate) reordering: Option<Reordering>,
-    /// Mean of the round-trip times of both copies. It does not depend on which acknowledgement answered
-    /// which copy.
+    /// Mean of the round-trip times of both copies. It does not depend on which acknowledgement
+    /// answered which copy.
     pub(crate) rtt: Option<Duration>,
     /// The reduction of the window under which it was made.
     pub(crate) under: Option<ReductionId>,
@@ -67,8 +67,9 @@ pub(crate) struct Spurious {
 impl Stream {
     /// Processes an acceptable acknowledgement: neither below SND.UNA nor beyond what was sent.
     ///
-    /// Calls `on_covered` for each segment that it covers for the first time. If either copy of the segment
-    /// may have arrived, `on_covered` returns how late the original is, should it be the one.
+    /// Calls `on_covered` for each segment that it covers for the first time. If either copy of the
+    /// segment may have arrived, `on_covered` returns how late the original is, should it be the
+    /// one.
     #[inline]
     pub(crate) fn acknowledge(
         &mut self,
@@ -102,15 +103,15 @@ impl Stream {
         Reading { delivery, advanced, flight_before, highest_before }
     }
 
-    /// Returns whether the cumulative acknowledgement of `una` covers at least one segment, each was sent
-    /// once, and no hole is open.
+    /// Returns whether the cumulative acknowledgement of `una` covers at least one segment, each
+    /// was sent once, and no hole is open.
     #[inline]
     pub(crate) fn is_in_order(&self, una: u64) -> bool {
         self.board.is_in_order(una)
     }
 
-    /// Does the same as [`Self::acknowledge`] for an acknowledgement that [`Self::is_in_order`]. Calls
-    /// `on_covered` with the time of transmission of each segment.
+    /// Does the same as [`Self::acknowledge`] for an acknowledgement that [`Self::is_in_order`].
+    /// Calls `on_covered` with the time of transmission of each segment.
     #[inline]
     pub(crate) fn acknowledge_in_order(
         &mut self,
@@ -147,8 +148,8 @@ impl Stream {
         sample
     }
 
-    /// Returns the reordering length of the only segment delivered, which lies below the highest, unless
-    /// its other acknowledgement must be awaited.
+    /// Returns the reordering length of the only segment delivered, which lies below the highest,
+    /// unless its other acknowledgement must be awaited.
     fn reordering_length(
         &mut self,
         ack: &Ack<'_>,
@@ -178,9 +179,9 @@ impl Stream {
         sample
     }
 
-    /// Returns the first spurious retransmission that the acknowledgement reports by DSACK (RFC 2883), or
-    /// the next one behind `last`. A DSACK is plausible only for octets that have been acknowledged (RFC
-    /// 3708, section 3).
+    /// Returns the first spurious retransmission that the acknowledgement reports by DSACK (RFC
+    /// 2883), or the next one behind `last`. A DSACK is plausible only for octets that have been
+    /// acknowledged (RFC 3708, section 3).
     pub(crate) fn next_spurious(
         &mut self,
         last: Option<&Spurious>,
@@ -224,8 +225,8 @@ impl Stream {
         })
     }
 
-    /// Returns the segment of a suspicion that the acknowledgement refutes by reporting once more, by DSACK,
-    /// a segment that was resent more than once: the receiver has another copy of it.
+    /// Returns the segment of a suspicion that the acknowledgement refutes by reporting once more,
+    /// by DSACK, a segment that was resent more than once: the receiver has another copy of it.
     pub(crate) fn repeated_spurious(&mut self, ack: &Ack<'_>) -> Option<SegNo> {
         let (left, right) = ack.dsack.filter(|&(_, right)| right <= self.una)?;
         self.retransmissions.on_repeated_dsack(left, right)

@@ -17,8 +17,8 @@ pub(super) struct FlowControl {
     probe: Option<Probe>,
 }
 
-/// A window probe with the octet at SND.NXT. It is not on the scoreboard, because a peer whose window is
-/// closed does not accept it, and that is no loss.
+/// A window probe with the octet at SND.NXT. It is not on the scoreboard, because a peer whose
+/// window is closed does not accept it, and that is no loss.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     /// Time of the last transmission.
@@ -90,8 +90,8 @@ impl Stream {
         self.nxt + u64::from(self.flow_control.probe.is_some())
     }
 
-    /// Returns whether there is unsent data of which at least one octet fits into the peer's window, or an
-    /// unsent FIN.
+    /// Returns whether there is unsent data of which at least one octet fits into the peer's
+    /// window, or an unsent FIN.
     #[inline]
     pub(crate) fn has_new(&self) -> bool {
         let unsent = self.nxt < self.written && self.nxt < self.flow_control.window_end;
@@ -108,7 +108,8 @@ impl Stream {
         let room = window_end.saturating_sub(self.nxt);
         let waits = nagle && self.board.outstanding() > 0;
         if len > room {
-            // Part of a segment is sent only if it is at least half of the largest window ever offered.
+            // Part of a segment is sent only if it is at least half of the largest window ever
+            // offered.
             return (room > 0 && 2 * room >= max_window && !waits).then_some(room);
         }
         // The last segment before the FIN does not wait.
@@ -116,15 +117,15 @@ impl Stream {
         (!(waits && small)).then_some(len)
     }
 
-    /// Returns whether nothing is outstanding that the peer could acknowledge, and the window holds back
-    /// all data.
+    /// Returns whether nothing is outstanding that the peer could acknowledge, and the window holds
+    /// back all data.
     #[inline(always)]
     pub(crate) fn blocked_by_window(&self) -> bool {
         self.nxt < self.written && self.board.outstanding() == 0 && self.next_new().is_none()
     }
 
-    /// Returns the window probe to send, if the window holds back all data. It consists of the octets that
-    /// fit into the window, however few, or of one octet beyond a closed window.
+    /// Returns the window probe to send, if the window holds back all data. It consists of the
+    /// octets that fit into the window, however few, or of one octet beyond a closed window.
     pub(crate) fn probe_window(&mut self, now: Instant) -> Option<WindowProbe> {
         if !self.blocked_by_window() {
             return None;
@@ -139,8 +140,8 @@ impl Stream {
         Some(WindowProbe::Beyond(octet))
     }
 
-    /// Checks whether `acked` covers the octet of a window probe. The peer has then accepted it, so that
-    /// it moves to the scoreboard. Returns its time of transmission.
+    /// Checks whether `acked` covers the octet of a window probe. The peer has then accepted it, so
+    /// that it moves to the scoreboard. Returns its time of transmission.
     #[inline(always)]
     pub(crate) fn check_window_probe(&mut self, acked: u64) -> Option<Instant> {
         let Probe { sent, again } = self.flow_control.probe.take_if(|_| acked > self.nxt)?;

@@ -9,7 +9,8 @@ const WINDOW: Duration = Duration::from_secs(300);
 /// The windowed minimum filter.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MinRtt {
-    /// The best, second best and third best sample with their times, each no earlier than the one before.
+    /// The best, second best and third best sample with their times, each no earlier than the one
+    /// before.
     best: Option<[(Instant, Duration); 3]>,
 }
 
@@ -37,7 +38,8 @@ impl MinRtt {
         }
         if now.since(best[0].0) > WINDOW {
             *best = [best[1], best[2], new];
-            // The second best may be too old as well. The third is not, or all would have been replaced.
+            // The second best may be too old as well. The third is not, or all would have been
+            // replaced.
             if now.since(best[0].0) > WINDOW {
                 *best = [best[1], new, new];
             }

@@ -1,9 +1,9 @@
-//! The record of each retransmitted segment: whether a DSACK proved a retransmission spurious (RFC 2883;
-//! RFC 3708, section 3), and under which reduction of the window it was made.
+//! The record of each retransmitted segment: whether a DSACK proved a retransmission spurious (RFC
+//! 2883; RFC 3708, section 3), and under which reduction of the window it was made.
 //!
-//! The acknowledgement of a retransmitted segment is ambiguous. The record keeps what was measured by it
-//! until the DSACK that resolves the ambiguity comes, or can no longer come (RR-TCP, sections 4.1.1 and
-//! 4).
+//! The acknowledgement of a retransmitted segment is ambiguous. The record keeps what was measured
+//! by it until the DSACK that resolves the ambiguity comes, or can no longer come (RR-TCP, sections
+//! 4.1.1 and 4).
 
 #[cfg(test)]
 mod tests;
@@ -32,8 +32,8 @@ struct Record {
     covered: Option<Instant>,
     /// That acknowledgement came too early to answer the last copy.
     original_first: bool,
-    /// Lateness of the original, if the original is what the acknowledgement covered. That is not yet
-    /// known.
+    /// Lateness of the original, if the original is what the acknowledgement covered. That is not
+    /// yet known.
     lateness: Option<Duration>,
     /// The reordering length at the time of that acknowledgement, if it could be measured.
     length: Option<u32>,
@@ -46,8 +46,8 @@ struct Record {
 /// How a retransmission is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Retransmission {
-    /// The reduction of the window under which it is made, if there is one. A DSACK for it is evidence
-    /// against this reduction.
+    /// The reduction of the window under which it is made, if there is one. A DSACK for it is
+    /// evidence against this reduction.
     pub(crate) under: Option<ReductionId>,
     /// It replaces a transmission that is recorded as suspected.
     pub(crate) suspected: bool,
@@ -64,8 +64,8 @@ pub(crate) struct DsackReport {
     pub(crate) end: u64,
     /// Its reordering length when its first copy was acknowledged, if that could be measured.
     pub(crate) first_length: Option<u32>,
-    /// Mean of the round-trip times of both copies. It does not depend on which acknowledgement answered
-    /// which copy.
+    /// Mean of the round-trip times of both copies. It does not depend on which acknowledgement
+    /// answered which copy.
     pub(crate) rtt: Option<Duration>,
     /// More copies arrived than were sent without a suspicion, so a suspected one is among them.
     pub(crate) refutes_suspicion: bool,
@@ -103,8 +103,8 @@ impl Retransmissions {
         self.records.is_empty()
     }
 
-    /// Records that segment `number`, last sent at `sent`, is sent again at `now`. If it had been resent
-    /// before, returns the reduction under which that was last done.
+    /// Records that segment `number`, last sent at `sent`, is sent again at `now`. If it had been
+    /// resent before, returns the reduction under which that was last done.
     pub(crate) fn on_retransmit(
         &mut self,
         number: SegNo,
@@ -147,9 +147,9 @@ impl Retransmissions {
         }
     }
 
-    /// Records that an acknowledgement covers the retransmitted segment `number` for the first time.
-    /// `original`: it came too early to answer the last copy. Returns when the original was sent, if it
-    /// is certain that the original arrived.
+    /// Records that an acknowledgement covers the retransmitted segment `number` for the first
+    /// time. `original`: it came too early to answer the last copy. Returns when the original was
+    /// sent, if it is certain that the original arrived.
     pub(crate) fn on_covered(
         &mut self,
         number: SegNo,
@@ -170,7 +170,8 @@ impl Retransmissions {
         }
     }
 
-    /// Takes the lateness that [`Self::set_lateness`] recorded, once the original proves to have arrived.
+    /// Takes the lateness that [`Self::set_lateness`] recorded, once the original proves to have
+    /// arrived.
     pub(crate) fn take_lateness(&mut self, number: SegNo) -> Option<Duration> {
         self.record(number)?.lateness.take()
     }
@@ -188,10 +189,10 @@ impl Retransmissions {
         Some(&mut self.records[at])
     }
 
-    /// Processes a plausible DSACK for offsets `left..right`. Returns the first segment in it that was
-    /// retransmitted and not reported before; others are duplicates that the network made. More can follow
-    /// behind the end of that segment, because receivers merge duplicates that arrive together into one
-    /// block.
+    /// Processes a plausible DSACK for offsets `left..right`. Returns the first segment in it that
+    /// was retransmitted and not reported before; others are duplicates that the network made. More
+    /// can follow behind the end of that segment, because receivers merge duplicates that arrive
+    /// together into one block.
     pub(crate) fn on_dsack(&mut self, left: u64, right: u64, now: Instant) -> Option<DsackReport> {
         let at = self.records.partition_point(|r| r.start < left);
         let mut covered = self.records.range_mut(at..).take_while(|r| r.end <= right);
@@ -218,9 +219,9 @@ impl Retransmissions {
         })
     }
 
-    /// Processes a plausible DSACK for offsets `left..right` that reports no segment for the first time.
-    /// Counts it for the first segment in it that was resent more often than reported. Returns that
-    /// segment if the report refutes a suspicion.
+    /// Processes a plausible DSACK for offsets `left..right` that reports no segment for the first
+    /// time. Counts it for the first segment in it that was resent more often than reported.
+    /// Returns that segment if the report refutes a suspicion.
     pub(crate) fn on_repeated_dsack(&mut self, left: u64, right: u64) -> Option<SegNo> {
         let at = self.records.partition_point(|r| r.start < left);
         let mut covered = self.records.range_mut(at..).take_while(|r| r.end <= right);
@@ -236,14 +237,14 @@ impl Retransmissions {
         }
     }
 
-    /// The reordering length of the first segment that was last resent under this reduction, if it could
-    /// be measured.
+    /// The reordering length of the first segment that was last resent under this reduction, if it
+    /// could be measured.
     pub(crate) fn length_under(&self, under: ReductionId) -> Option<u32> {
         self.records.iter().find(|record| record.under == Some(under))?.length
     }
 
-    /// Discards the records of segments covered longer than `horizon` ago. Their DSACKs can no longer
-    /// come.
+    /// Discards the records of segments covered longer than `horizon` ago. Their DSACKs can no
+    /// longer come.
     #[inline]
     pub(crate) fn expire(&mut self, now: Instant, horizon: Duration) {
         while let Some(front) = self.records.front() {

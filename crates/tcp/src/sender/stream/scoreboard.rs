@@ -1,9 +1,10 @@
-//! The state of each segment between the cumulative acknowledgement and the highest sequence number sent
-//! (RFC 6675, sections 2 and 4): delivered, lost or resent, and the time of its last transmission.
+//! The state of each segment between the cumulative acknowledgement and the highest sequence number
+//! sent (RFC 6675, sections 2 and 4): delivered, lost or resent, and the time of its last
+//! transmission.
 //!
-//! Segments are numbered in the order of the stream, from 0. A number changes only when segments are
-//! split. All steps are amortised O(1) or O(log window), and allocate only when the window becomes larger
-//! than ever before.
+//! Segments are numbered in the order of the stream, from 0. A number changes only when segments
+//! are split. All steps are amortised O(1) or O(log window), and allocate only when the window
+//! becomes larger than ever before.
 
 mod is_lost;
 mod split;
@@ -28,9 +29,9 @@ pub(crate) struct Entry {
     pub(crate) len: u32,
     /// Time of the last transmission.
     pub(crate) sent: Instant,
-    /// For a segment in flight, its neighbours in the time order. For a SACKed one, how many segments to
-    /// skip, back and on, in search of one that is not SACKed. Two separate fields would take a quarter
-    /// more memory.
+    /// For a segment in flight, its neighbours in the time order. For a SACKed one, how many
+    /// segments to skip, back and on, in search of one that is not SACKed. Two separate fields
+    /// would take a quarter more memory.
     links: Links,
     sacked: bool,
     /// It is deemed lost and was not resent since.
@@ -52,7 +53,8 @@ impl Entry {
         self.lost
     }
 
-    /// Number of segments to skip in search of the next one that is not SACKed. It is 0 if this one is not.
+    /// Number of segments to skip in search of the next one that is not SACKed. It is 0 if this one
+    /// is not.
     fn skip(&self) -> u32 {
         if self.sacked { self.links.next } else { 0 }
     }
@@ -86,7 +88,8 @@ pub(crate) struct Scoreboard {
     resent: u32,
     /// Segments deemed lost, the smallest first. Stale entries are skipped when they come up.
     lost_queue: BinaryHeap<Reverse<SegNo>>,
-    /// The boundary from which `sacked_from_edge` counts. It stays near the dupthresh-th highest SACK.
+    /// The boundary from which `sacked_from_edge` counts. It stays near the dupthresh-th highest
+    /// SACK.
     edge: SegNo,
     /// Each hole below this number was deemed lost at some time.
     marked_to: SegNo,
@@ -246,8 +249,8 @@ impl Scoreboard {
         self.order.append(&mut ring(&mut self.entries, self.base), number);
     }
 
-    /// Discards all SACKs, because the receiver has discarded the segments that it had SACKed (RFC 2018,
-    /// section 8).
+    /// Discards all SACKs, because the receiver has discarded the segments that it had SACKed (RFC
+    /// 2018, section 8).
     pub(crate) fn discard_sacks(&mut self) {
         for entry in &mut self.entries {
             entry.sacked = false;
@@ -294,8 +297,8 @@ impl Scoreboard {
         None
     }
 
-    /// The smallest hole at or after `from` and below the highest SACKed segment that was never resent
-    /// (NextSeg, rule 3).
+    /// The smallest hole at or after `from` and below the highest SACKed segment that was never
+    /// resent (NextSeg, rule 3).
     pub(crate) fn hole_from(&mut self, from: SegNo) -> Option<SegNo> {
         let highest = self.highest.filter(|_| self.sacked > 0)?;
         let mut number = self.find_unsacked(from.max(self.base));
@@ -308,8 +311,8 @@ impl Scoreboard {
         None
     }
 
-    /// The smallest segment at or after `number` that is not SACKed, or the end. Uses union-find with path
-    /// halving over the runs of SACKed segments.
+    /// The smallest segment at or after `number` that is not SACKed, or the end. Uses union-find
+    /// with path halving over the runs of SACKed segments.
     fn find_unsacked(&mut self, number: SegNo) -> SegNo {
         let mut index = (number - self.base) as usize;
         while index < self.entries.len() {

@@ -1,5 +1,6 @@
-//! Outstanding segments in the order of their last transmission. RACK needs the segments that were sent
-//! before the one just delivered (RFC 8985, section 6.2), and this list gives them without a scan.
+//! Outstanding segments in the order of their last transmission. RACK needs the segments that were
+//! sent before the one just delivered (RFC 8985, section 6.2), and this list gives them without a
+//! scan.
 
 use std::collections::VecDeque;
 
@@ -24,7 +25,8 @@ pub(crate) trait Timed {
     fn links(&mut self) -> &mut Links;
 }
 
-/// A doubly linked list through the scoreboard's entries. Its fields are [`low_bits`] of segment numbers.
+/// A doubly linked list through the scoreboard's entries. Its fields are [`low_bits`] of segment
+/// numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct TimeOrder {
     head: u32,
@@ -95,8 +97,8 @@ impl TimeOrder {
         self.tail = number;
     }
 
-    /// Inserts `number` by its last transmission. It is eligible for RACK if that came before `latest`.
-    /// The search starts at `hint`, or at the head if `hint` was sent later.
+    /// Inserts `number` by its last transmission. It is eligible for RACK if that came before
+    /// `latest`. The search starts at `hint`, or at the head if `hint` was sent later.
     pub(crate) fn insert(
         &mut self,
         ring: &mut Ring<'_, impl Timed>,
@@ -128,8 +130,8 @@ impl TimeOrder {
         }
     }
 
-    /// Removes the first entry, which is `number`. `latest`: it is now the latest-sent segment known to be
-    /// delivered.
+    /// Removes the first entry, which is `number`. `latest`: it is now the latest-sent segment
+    /// known to be delivered.
     #[inline]
     pub(crate) fn pop_first(
         &mut self,
@@ -178,8 +180,9 @@ impl TimeOrder {
         self.cursor = self.before(ring, low_bits(number));
     }
 
-    /// The latest-sent segment known to be delivered is one that is no longer in the list: moves the cursor
-    /// to the last entry for which `before` holds. This scans the list, but happens only after rare events.
+    /// The latest-sent segment known to be delivered is one that is no longer in the list: moves
+    /// the cursor to the last entry for which `before` holds. This scans the list, but happens only
+    /// after rare events.
     pub(crate) fn seek<E: Timed>(&mut self, ring: &mut Ring<'_, E>, before: impl Fn(&E) -> bool) {
         self.cursor = self.tail;
         while self.cursor != NO_ENTRY && !before(ring.entry(self.cursor)) {

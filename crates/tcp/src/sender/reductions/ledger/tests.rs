@@ -20,8 +20,8 @@ fn resend(ledger: &mut Ledger<()>, id: ReductionId, segments: u32) {
     (0..segments).for_each(|_| ledger.on_retransmit(Some(id)));
 }
 
-/// Adds evidence at `ms`. Returns the window before the reduction that it proves spurious, how long the
-/// reduction lasted in ms, and whether the window is restored.
+/// Adds evidence at `ms`. Returns the window before the reduction that it proves spurious, how long
+/// the reduction lasted in ms, and whether the window is restored.
 fn add(
     ledger: &mut Ledger<()>,
     id: ReductionId,

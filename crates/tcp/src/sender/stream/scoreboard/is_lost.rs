@@ -81,8 +81,8 @@ impl Scoreboard {
         applied.apply_again_by(self.entry(self.full_number(last)).sent + overdue.wait);
     }
 
-    /// The boundary below which every hole has at least `dupthresh` SACKed segments above it (RFC 6675,
-    /// IsLost).
+    /// The boundary below which every hole has at least `dupthresh` SACKed segments above it (RFC
+    /// 6675, IsLost).
     fn lost_edge(&mut self, dupthresh: u32) -> SegNo {
         while self.sacked_from_edge < dupthresh && self.edge > self.base {
             self.edge -= 1;
@@ -99,8 +99,8 @@ impl Scoreboard {
         if self.sacked_from_edge < dupthresh { self.base } else { self.edge }
     }
 
-    /// Marks every segment as lost that has been in flight for longer than `rule` allows, whatever was
-    /// delivered since (RFC 8985, section 6.3).
+    /// Marks every segment as lost that has been in flight for longer than `rule` allows, whatever
+    /// was delivered since (RFC 8985, section 6.3).
     pub(crate) fn mark_overdue(&mut self, rule: &Rule, now: Instant) {
         let Some(overdue) = rule.overdue else { return };
         while let Some(low) = self.order.first() {
@@ -112,8 +112,8 @@ impl Scoreboard {
         }
     }
 
-    /// Marks every segment as lost that is not SACKed, after a timeout of a sender without a more specific
-    /// rule (RFC 6298).
+    /// Marks every segment as lost that is not SACKed, after a timeout of a sender without a more
+    /// specific rule (RFC 6298).
     pub(crate) fn mark_all_lost(&mut self) {
         for number in self.base..self.end() {
             if !self.entry(number).sacked {
@@ -127,8 +127,8 @@ impl Scoreboard {
         !self.entries.is_empty() && !self.entry(self.base).sacked && self.mark_lost(self.base)
     }
 
-    /// Marks segment `number`, which must not have been delivered, as lost. Returns whether that changed
-    /// anything.
+    /// Marks segment `number`, which must not have been delivered, as lost. Returns whether that
+    /// changed anything.
     pub(crate) fn mark_lost(&mut self, number: SegNo) -> bool {
         let entry = &mut self.entries[(number - self.base) as usize];
         if entry.lost {

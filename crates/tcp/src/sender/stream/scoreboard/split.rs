@@ -1,5 +1,5 @@
-//! Splits segments that have become too big for the path. Segments change their numbers only here. This
-//! happens a few times in the life of a connection, so the scoreboard is simply rebuilt.
+//! Splits segments that have become too big for the path. Segments change their numbers only here.
+//! This happens a few times in the life of a connection, so the scoreboard is simply rebuilt.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -8,8 +8,8 @@ use super::{Entry, Links, Scoreboard};
 use crate::sender::numbers::Renumbered;
 
 impl Scoreboard {
-    /// Splits every segment of more than `max` octets that has not been delivered, and marks the pieces
-    /// as lost. Returns none if there is no such segment.
+    /// Splits every segment of more than `max` octets that has not been delivered, and marks the
+    /// pieces as lost. Returns none if there is no such segment.
     pub(crate) fn split(&mut self, max: u32) -> Option<Renumbered> {
         let too_big = |e: &Entry| !e.sacked && e.len > max;
         if !self.entries.iter().any(too_big) {

@@ -4,12 +4,12 @@ use unruffled_units::Instant;
 
 use super::{Links, Scoreboard, SegNo, Timed as _, ring};
 
-/// RACK's guards against ambiguity (RFC 8985, section 6.2, step 2). An acknowledgement cannot answer a
-/// retransmission sent after these times, so that retransmission was spurious.
+/// RACK's guards against ambiguity (RFC 8985, section 6.2, step 2). An acknowledgement cannot
+/// answer a retransmission sent after these times, so that retransmission was spurious.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpuriousAfter {
-    /// The guard for the first outstanding segment: the echoed timestamp, or min_RTT before now. The echo
-    /// applies to this segment alone (RFC 7323, section 4.3, step 2).
+    /// The guard for the first outstanding segment: the echoed timestamp, or min_RTT before now.
+    /// The echo applies to this segment alone (RFC 7323, section 4.3, step 2).
     pub(crate) first: Instant,
     /// The guard for all other segments: min_RTT before now.
     pub(crate) others: Instant,
@@ -46,16 +46,17 @@ pub(crate) struct Delivery {
     pub(crate) original_sent: Option<Instant>,
     /// Whether any covered segment was ever retransmitted.
     pub(crate) any_retransmitted: bool,
-    /// Latest transmission among the covered segments, without retransmissions that are suspected to be
-    /// spurious (RFC 8985, section 6.2, step 2).
+    /// Latest transmission among the covered segments, without retransmissions that are suspected
+    /// to be spurious (RFC 8985, section 6.2, step 2).
     pub(crate) latest_sent: Option<Instant>,
-    /// A segment that was never retransmitted arrived after a later one (RFC 8985, section 6.2, step 3).
+    /// A segment that was never retransmitted arrived after a later one (RFC 8985, section 6.2,
+    /// step 3).
     pub(crate) reordered: bool,
 }
 
 impl Scoreboard {
-    /// Processes one acknowledgement, which is cumulative up to offset `una` and has SACK `blocks` of
-    /// offsets. Calls `on_delivered` for each segment that it covers for the first time.
+    /// Processes one acknowledgement, which is cumulative up to offset `una` and has SACK `blocks`
+    /// of offsets. Calls `on_delivered` for each segment that it covers for the first time.
     pub(crate) fn acknowledge(
         &mut self,
         una: u64,
@@ -109,8 +110,8 @@ impl Scoreboard {
         d
     }
 
-    /// Returns whether an acknowledgement up to offset `una` covers at least one segment, each was sent
-    /// once, and no hole is open.
+    /// Returns whether an acknowledgement up to offset `una` covers at least one segment, each was
+    /// sent once, and no hole is open.
     #[inline]
     pub(crate) fn is_in_order(&self, una: u64) -> bool {
         let Some(front) = self.entries.front() else { return false };

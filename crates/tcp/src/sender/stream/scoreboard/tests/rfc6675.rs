@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// RFC 6675, sections 2 and 4, transcribed literally over a plain list, for segments of equal length and a
-/// constant DupThresh.
+/// RFC 6675, sections 2 and 4, transcribed literally over a plain list, for segments of equal
+/// length and a constant DupThresh.
 #[derive(Default)]
 struct Rfc6675 {
     /// HighACK: all segments below this number have been acknowledged.
@@ -25,9 +25,9 @@ impl Rfc6675 {
         (self.base..self.end()).filter(|&n| !self.sacked[(n - self.base) as usize])
     }
 
-    /// IsLost, for every outstanding segment: "either DupThresh discontiguous SACKed sequences have arrived
-    /// above 'SeqNum' or more than (DupThresh - 1) * SMSS bytes with sequence numbers greater than
-    /// 'SeqNum' have been SACKed".
+    /// IsLost, for every outstanding segment: "either DupThresh discontiguous SACKed sequences have
+    /// arrived above 'SeqNum' or more than (DupThresh - 1) * SMSS bytes with sequence numbers
+    /// greater than 'SeqNum' have been SACKed".
     fn is_lost(&self, dup_thresh: u64) -> Vec<bool> {
         let mut sequences = 0;
         let mut bytes = 0;
@@ -50,7 +50,8 @@ impl Rfc6675 {
         self.holes().map(each).sum()
     }
 
-    /// NextSeg, rule (1) with `lost`, and rule (3) without: rule (3) is rule (1) without condition (1.c).
+    /// NextSeg, rule (1) with `lost`, and rule (3) without: rule (3) is rule (1) without condition
+    /// (1.c).
     fn next_seg(&self, lost: Option<&[bool]>) -> Option<SegNo> {
         let highest = self.base + self.sacked.iter().rposition(|&s| s)? as u64;
         let lost = |n: SegNo| lost.is_none_or(|lost| lost[(n - self.base) as usize]);
@@ -61,7 +62,8 @@ impl Rfc6675 {
 #[derive(Clone, Debug)]
 enum Step {
     Push(usize),
-    /// An acknowledgement: how far the cumulative point moves, whether it moves, and the SACK blocks.
+    /// An acknowledgement: how far the cumulative point moves, whether it moves, and the SACK
+    /// blocks.
     Ack(Index, bool, Vec<(Index, u64)>),
     /// Resends by rule (1), up to this number of times.
     ResendLost(usize),
