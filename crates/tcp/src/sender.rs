@@ -1,7 +1,7 @@
 //! The sending half of a connection: a stream, and the machine that decides what to send of it.
 //!
-//! [`Stream`] is what every sender has. What it makes of acknowledgements and timers is the matter of
-//! a machine: the one composed of [parts](crate::parts), or TCP-PR's, which replaces them all.
+//! Every sender has a [`Stream`]. The machine responds to acknowledgements and timers. It is either
+//! composed of [parts](crate::parts), or TCP-PR, which replaces all of them.
 
 mod composed;
 mod growth;
@@ -30,33 +30,34 @@ use stream::{Stream, WindowProbe};
 /// An acknowledgement, in stream offsets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ack<'a> {
-    /// Cumulative: the first octet that is still expected.
+    /// Cumulative acknowledgement: the first octet that is still expected.
     pub(crate) una: u64,
-    /// SACK blocks above it.
+    /// SACK blocks above `una`.
     pub(crate) blocks: &'a [(u64, u64)],
-    /// What was received twice.
+    /// The octets that a DSACK reports as received twice.
     pub(crate) dsack: Option<(u64, u64)>,
     /// It repeats the last acknowledgement and carries nothing else.
     pub(crate) repeated: bool,
-    /// It does so while data is outstanding (RFC 5681, section 2).
+    /// It is `repeated`, and data is outstanding (RFC 5681, section 2).
     pub(crate) duplicate: bool,
-    /// A retransmission triggered it (in simulation).
+    /// A retransmission triggered it. Only the simulator sets this.
     pub(crate) rtx: bool,
-    /// No segment sent after this instant can have triggered it, by its timestamp's echo.
+    /// The latest time at which the segment that triggered it can have been sent, by the echoed
+    /// timestamp.
     pub(crate) echo: Option<Instant>,
 }
 
-/// What a sender is made of.
+/// The description from which senders are made.
 #[derive(Clone, Debug)]
 pub(crate) enum Recipe {
-    /// Parts.
+    /// A sender composed of parts.
     Composed(Composition),
     /// TCP-PR, which takes no parts.
     TcpPr(tcp_pr::Settings),
 }
 
 impl Recipe {
-    /// The parts in words, in the order of the questions they answer.
+    /// Returns a description of each part.
     pub(crate) fn about(&self) -> Vec<(&'static str, String)> {
         match self {
             Self::Composed(parts) => parts.about(),
@@ -65,7 +66,7 @@ impl Recipe {
     }
 }
 
-/// What a segment takes in the tables at the most while it is outstanding, in octets.
+/// Maximum memory that an outstanding segment takes in the tables, in octets.
 pub(crate) const SEGMENT_OCTETS: usize = Stream::SEGMENT_OCTETS + composed::SUSPICION_OCTETS;
 
 /// The sending half.
@@ -73,7 +74,8 @@ pub(crate) const SEGMENT_OCTETS: usize = Stream::SEGMENT_OCTETS + composed::SUSP
 #[repr(C)]
 pub(crate) struct Sender {
     pub(crate) stream: Stream,
-    /// When the last acknowledgement had been read, nothing was left for the machine to wait for.
+    /// After the last acknowledgement nothing was outstanding, and the machine had nothing to wait
+    /// for.
     settled: bool,
     machine: Machine,
 }
@@ -94,45 +96,45 @@ impl Sender {
         Self { settled: machine.settled(&stream), stream, machine }
     }
 
-    /// What the tables take that grow with what is outstanding, in octets.
+    /// Memory of the tables that grow with the number of outstanding segments, in octets.
     pub(crate) fn table_octets(&self) -> usize {
         self.stream.table_octets() + self.machine.table_octets()
     }
 
-    /// Frees what of them is not in use.
+    /// Frees unused memory of these tables.
     pub(crate) fn shrink(&mut self) {
         self.stream.shrink();
         self.machine.shrink();
     }
 
-    /// The peer turned out not to know SACK.
-    pub(crate) fn without_sack(&mut self, now: Instant) {
-        self.machine.without_sack(&self.stream, now);
-        self.stream.without_sack();
+    /// Stops using SACK, because the peer does not support it.
+    pub(crate) fn disable_sack(&mut self, now: Instant) {
+        self.machine.disable_sack(&self.stream, now);
+        self.stream.disable_sack();
     }
 
-    /// A round trip was timed outside the stream (by the handshake).
+    /// Takes the round-trip time of the handshake.
     pub(crate) fn sample_rtt(&mut self, rtt: Duration, now: Instant) {
         self.stream.min_rtt.sample(rtt, now);
         self.stream.round_trips.on_handshake(rtt);
         self.machine.on_handshake(rtt);
     }
 
-    /// A SYN, or the answer to one, was sent again before the connection stood: "the initial window
-    /// (…) MUST be one segment" (RFC 5681, section 3.1), and the timeout "MUST be re-initialized to 3
+    /// Sets window and timeout after a SYN or a SYN-ACK was retransmitted: "the initial window (…)
+    /// MUST be one segment" (RFC 5681, section 3.1), and the timeout "MUST be re-initialized to 3
     /// seconds" (RFC 6298, 5.7).
     pub(crate) fn after_lost_syn(&mut self) {
         self.stream.round_trips.after_lost_syn();
         self.machine.after_lost_syn();
     }
 
-    /// The handshake's timer expired.
+    /// Backs off the timeout, because the handshake's timer expired.
     pub(crate) fn back_off(&mut self) {
         self.stream.round_trips.back_off();
     }
 
-    /// The attempt is over that it expired in.
-    pub(crate) fn forget_back_off(&mut self) {
+    /// Ends the backoff of the handshake's timer after a failed attempt to connect.
+    pub(crate) fn reset_backoff(&mut self) {
         self.stream.round_trips.forget_backoff();
     }
 
@@ -140,17 +142,17 @@ impl Sender {
         self.machine.window()
     }
 
-    /// Whether a loss or a timeout is being recovered from.
+    /// Returns whether the sender is recovering from a loss or a timeout.
     pub(crate) fn recovering(&self) -> bool {
         self.machine.phase() != Phase::Open
     }
 
-    /// Round-trip times and the timeout in force.
+    /// The round-trip times and the timeout in force.
     pub(crate) fn estimates(&self) -> Estimates {
         self.machine.estimates(&self.stream)
     }
 
-    /// The timeout of a handshake's timer that starts now.
+    /// Returns the timeout of a handshake's timer that starts now.
     pub(crate) fn handshake_timeout(&mut self) -> Duration {
         self.machine.handshake_timeout(&mut self.stream.round_trips)
     }
@@ -159,36 +161,36 @@ impl Sender {
         self.machine.dupthresh()
     }
 
-    /// Shows the algorithms' variables.
+    /// Passes each variable of the algorithms to `show`.
     pub(crate) fn variables(&self, now: Instant, show: &mut dyn FnMut(Variable)) {
         self.machine.variables(&self.stream, now, show);
     }
 
-    /// An acceptable acknowledgement arrived: none before una, none beyond what was sent.
+    /// Processes an acceptable acknowledgement: neither below SND.UNA nor beyond what was sent.
     pub(crate) fn on_ack(&mut self, ack: Ack<'_>, now: Instant, observer: &mut impl Observer) {
         self.machine.on_ack(&mut self.stream, ack, now, observer);
         self.settled = !self.stream.outstanding() && self.machine.settled(&self.stream);
     }
 
-    /// Nothing is on its way, and nothing that was is still to be judged: an acknowledgement without
-    /// SACK blocks tells nothing, and no timer runs.
+    /// Returns whether nothing is outstanding and nothing remains undecided. An acknowledgement
+    /// without SACK blocks then carries no information, and no timer runs.
     #[inline]
     pub(crate) fn settled(&self) -> bool {
         self.settled && !self.stream.outstanding()
     }
 
-    /// Nothing is to be sent, nor was anything that is still of concern.
+    /// Returns whether the sender is [settled](Self::settled) and has no new data that may be sent.
     #[inline]
     pub(crate) fn idle(&self) -> bool {
         self.settled() && !self.stream.has_new()
     }
 
-    /// Reads something of each line of memory that a connection with nothing on its way needs.
+    /// Reads from each cache line that a connection with nothing outstanding uses.
     pub(crate) fn touch(&self) -> u64 {
         self.stream.touch() ^ u64::from(self.settled)
     }
 
-    /// The next segment that may leave at `now`, if any.
+    /// Returns the next segment that may be sent at `now`, if any.
     #[inline(always)]
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Transmission> {
         if self.idle() {
@@ -197,17 +199,17 @@ impl Sender {
         self.machine.poll(&mut self.stream, now)
     }
 
-    /// When to call [`Sender::on_timers`] at the latest.
+    /// The latest time for the next call of [`Sender::on_timers`]; none if no timer runs.
     pub(crate) fn next_timer(&self) -> Option<Instant> {
         if self.settled() { None } else { self.machine.next_timer() }
     }
 
-    /// Timers may be due.
+    /// Handles the timers that are due at `now`.
     pub(crate) fn on_timers(&mut self, now: Instant, observer: &mut impl Observer) {
         self.machine.on_timers(&mut self.stream, now, observer);
     }
 
-    /// Asks for the peer's window, where that holds back what there is.
+    /// Sends a window probe, if the peer's window holds back all data.
     pub(crate) fn probe_window(&mut self, now: Instant) -> Option<Transmission> {
         match self.stream.probe_window(now)? {
             WindowProbe::Within(len) => Some(self.machine.send_new(&mut self.stream, len, now)),
@@ -215,16 +217,16 @@ impl Sender {
         }
     }
 
-    /// `acked` is acknowledged: when that is a window probe's octet, the peer has taken it.
+    /// Checks whether `acked` covers the octet of a window probe. The peer has then accepted it.
     #[inline(always)]
-    pub(crate) fn settle_probe(&mut self, acked: u64) {
-        if let Some(sent) = self.stream.settle_probe(acked) {
-            self.machine.on_probe_taken(&self.stream, sent);
+    pub(crate) fn check_window_probe(&mut self, acked: u64) {
+        if let Some(sent) = self.stream.check_window_probe(acked) {
+            self.machine.on_window_probe_accepted(&self.stream, sent);
         }
     }
 
-    /// From now on segments have at most `mss` octets. That the larger ones were dropped says
-    /// nothing of congestion: the window stays, in octets, but is filled again by slow start.
+    /// Limits segments to `mss` octets from now on. The loss of larger ones is no sign of
+    /// congestion: the window keeps its size in octets, but slow start fills it again.
     pub(crate) fn lower_mss(&mut self, mss: u32, now: Instant) {
         let ratio = self.stream.lower_mss(mss);
         self.machine.on_smaller_segments(ratio);

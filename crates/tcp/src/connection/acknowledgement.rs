@@ -82,7 +82,7 @@ impl Connection {
             // It acknowledges nothing of the stream, but its other fields count.
             return Ok(());
         };
-        self.sender.settle_probe(acked);
+        self.sender.check_window_probe(acked);
         let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
         let window = u64::from(segment.window) << self.peer_window.scale;
         let larger_or_closed = window == 0 || acked + window > self.sender.stream.window_end();

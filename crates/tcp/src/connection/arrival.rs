@@ -251,7 +251,7 @@ impl Connection {
             State::SynReceived if self.handshake.passive() => self.back_to_listen(),
             State::SynReceived => self.fail(Error::Refused),
             State::TimeWait => self.close(),
-            State::Closing | State::LastAck if self.sender.stream.text_acknowledged() => {
+            State::Closing | State::LastAck if self.sender.stream.data_acknowledged() => {
                 self.close()
             }
             _ => self.fail(Error::Reset),

@@ -181,7 +181,7 @@ impl Connection {
         self.timers.stop(ConnectionTimer::Handshake);
         self.on_answer(now);
         if !self.sack {
-            self.sender.without_sack(now);
+            self.sender.disable_sack(now);
         }
         if let Some(scale) = self.handshake.scale_offered {
             // RFC 7323, section 2.3: a shift greater than 14 is taken for 14.
@@ -221,7 +221,7 @@ impl Connection {
         self.timers.stop(ConnectionTimer::Handshake);
         self.timers.stop(ConnectionTimer::GiveUp);
         // The next peer is a different one, so the back-off does not apply to it.
-        self.sender.forget_back_off();
+        self.sender.reset_backoff();
         self.unreachable = None;
         self.clock = super::Clock::new(&self.config);
         self.receiver.reset_peer();

@@ -97,7 +97,7 @@ impl Composed {
     /// depends on SACK blocks: loss detection by time or by distance (RFC 8985, section 4), the tail loss
     /// probe (section 7), the proportional reduction, and all of RFC 4653, which begins with an
     /// acknowledgement that has SACK blocks (section 3.1).
-    pub(super) fn without_sack(&mut self, stream: &Stream, now: Instant) {
+    pub(super) fn disable_sack(&mut self, stream: &Stream, now: Instant) {
         if self.policy.acks != Acks::Sack {
             return;
         }
@@ -176,8 +176,8 @@ impl Composed {
                 self.control.grow(&mut self.window, acked, counted, &flow);
             }
         }
-        let most = self.policy.max_cwnd.min(self.policy.growth.most(stream));
-        self.window.cwnd = self.window.cwnd.min(most);
+        let max_cwnd = self.policy.max_cwnd.min(self.policy.growth.max_cwnd(stream));
+        self.window.cwnd = self.window.cwnd.min(max_cwnd);
     }
 
     /// New data was acknowledged, and the window was not full.

@@ -1,4 +1,4 @@
-//! The two machines, and the one place that tells them apart.
+//! The two kinds of machine. This is the only module that distinguishes between them.
 
 use unruffled_units::{Duration, Instant};
 
@@ -12,12 +12,12 @@ use crate::observer::Observer;
 use crate::parts::Variable;
 use crate::parts::control::Window;
 
-/// Who decides on losses, on the window and on what to send.
+/// The half of a sender that detects losses, sets the window and chooses what to send.
 #[derive(Debug)]
 pub(super) enum Machine {
-    /// The parts that the sender is composed of.
+    /// A machine composed of parts.
     Composed(Composed),
-    /// TCP-PR, which is all of them in one.
+    /// TCP-PR, which does the work of all parts.
     TcpPr(TcpPr),
 }
 
@@ -29,10 +29,10 @@ impl Machine {
         }
     }
 
-    pub(super) fn without_sack(&mut self, stream: &Stream, now: Instant) {
+    pub(super) fn disable_sack(&mut self, stream: &Stream, now: Instant) {
         match self {
-            Self::Composed(machine) => machine.without_sack(stream, now),
-            Self::TcpPr(machine) => machine.without_sack(stream, now),
+            Self::Composed(machine) => machine.disable_sack(stream, now),
+            Self::TcpPr(machine) => machine.disable_sack(stream, now),
         }
     }
 
@@ -78,7 +78,7 @@ impl Machine {
         }
     }
 
-    /// Round-trip times and the timeout in force.
+    /// The round-trip times and the timeout in force.
     pub(super) fn estimates(&self, stream: &Stream) -> Estimates {
         match self {
             Self::Composed(_) => stream.round_trips.estimates(),
@@ -121,7 +121,8 @@ impl Machine {
         }
     }
 
-    /// Whether it waits for nothing when nothing is on its way. TCP-PR's tables say nothing of that.
+    /// Returns whether the machine has nothing to wait for while nothing is outstanding. For TCP-PR
+    /// this is always false, because its tables do not show it.
     pub(super) fn settled(&self, stream: &Stream) -> bool {
         match self {
             Self::Composed(machine) => machine.settled(stream),
@@ -137,7 +138,7 @@ impl Machine {
         }
     }
 
-    /// The next `len` octets leave, whatever the window.
+    /// Sends the next `len` octets, whatever the window.
     pub(super) fn send_new(&mut self, stream: &mut Stream, len: u64, now: Instant) -> Transmission {
         match self {
             Self::Composed(machine) => machine.send_new(stream, len, now),
@@ -145,11 +146,12 @@ impl Machine {
         }
     }
 
-    /// The peer has accepted a window probe's octet, sent at `sent`, which is the last segment.
-    pub(super) fn on_probe_taken(&mut self, stream: &Stream, sent: Instant) {
+    /// The peer accepted the octet of a window probe. It was sent at `sent` and is now the last
+    /// segment on the scoreboard.
+    pub(super) fn on_window_probe_accepted(&mut self, stream: &Stream, sent: Instant) {
         match self {
             Self::Composed(_) => {}
-            Self::TcpPr(machine) => machine.on_probe_taken(stream, sent),
+            Self::TcpPr(machine) => machine.on_window_probe_accepted(stream, sent),
         }
     }
 
@@ -174,7 +176,7 @@ impl Machine {
         }
     }
 
-    /// `ratio` segments fit into one of before: the window stays, in octets.
+    /// Segments become smaller by the factor `ratio`. The window keeps its size in octets.
     pub(super) fn on_smaller_segments(&mut self, ratio: f64) {
         match self {
             Self::Composed(machine) => machine.on_smaller_segments(ratio),
@@ -182,7 +184,7 @@ impl Machine {
         }
     }
 
-    /// Segments that were too big for the path were split, to be sent again.
+    /// Segments that were too big for the path were split. Their pieces are sent again.
     pub(super) fn on_split(&mut self, stream: &mut Stream, numbers: &Renumbered, now: Instant) {
         match self {
             Self::Composed(machine) => machine.on_split(stream, numbers, now),

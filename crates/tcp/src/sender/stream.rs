@@ -1,5 +1,5 @@
-//! What every sender has, whatever decides what it sends: which octets were written, sent and
-//! acknowledged, what became of each segment, and what acknowledgements say in themselves.
+//! The state that every sender has, whatever its machine: which octets were written, sent and
+//! acknowledged, the fate of each segment, and the facts that an acknowledgement reports.
 
 mod facts;
 mod flow_control;
@@ -13,7 +13,7 @@ use unruffled_units::{Duration, Instant};
 
 pub(crate) use facts::{Lengths, Reading, Spurious};
 pub(crate) use flow_control::WindowProbe;
-pub(crate) use retransmissions::Resent;
+pub(crate) use retransmissions::Retransmission;
 pub(crate) use scoreboard::Delivery;
 
 pub(crate) use super::numbers::{Renumbered, SegNo};
@@ -25,34 +25,36 @@ use crate::parts::timer::AnyTimer;
 use flow_control::FlowControl;
 use min_rtt::MinRtt;
 use retransmissions::Retransmissions;
-use scoreboard::Scoreboard;
+use scoreboard::{Entry, Scoreboard};
 
-/// A data segment to send: where it starts in the stream, how long it is, and whether again.
+/// A data segment to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transmission {
+    /// Stream offset of its first octet.
     pub(crate) offset: u64,
+    /// Payload, in octets.
     pub(crate) len: u32,
     /// It is the FIN, which has no payload.
     pub(crate) fin: bool,
-    /// Why again, if it is a retransmission.
+    /// The cause of the retransmission, if it is one.
     pub(crate) cause: Option<Cause>,
 }
 
-/// The stream of octets and its segments. What every segment that arrives needs comes last, in one
-/// piece.
+/// The stream of octets and its segments. The fields that every arriving segment needs come last,
+/// next to each other in memory.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Stream {
     pub(super) retransmissions: Retransmissions,
     pub(super) round_trips: RoundTrips,
     pub(super) min_rtt: MinRtt,
-    /// When the highest delivered segment was delivered.
+    /// Time of delivery of the highest delivered segment.
     highest_at: Instant,
     lengths: Lengths,
-    /// SACK blocks count.
+    /// SACK blocks are processed.
     selective: bool,
     mss: u32,
-    /// When a segment left last.
+    /// Time of the last transmission.
     last_sent: Option<Instant>,
     pub(super) board: Scoreboard,
     flow_control: FlowControl,
@@ -61,7 +63,7 @@ pub(crate) struct Stream {
     nxt: u64,
     /// First octet that the application has not written yet.
     written: u64,
-    /// The application has written its last: a FIN follows, which takes one octet of the stream.
+    /// The application has finished writing: a FIN follows, which takes one octet of the stream.
     finished: bool,
 }
 
@@ -85,22 +87,22 @@ impl Stream {
         }
     }
 
-    /// Reads something of each line of memory that a connection with nothing on its way needs.
+    /// Reads from each cache line that a connection with nothing outstanding uses.
     pub(super) fn touch(&self) -> u64 {
         u64::from(self.board.outstanding()) ^ self.window_end() ^ self.una ^ self.written
     }
 
-    /// The application writes `octets` more.
+    /// Appends `octets` that the application writes.
     pub(crate) fn write(&mut self, octets: u64) {
         self.written = self.written.saturating_add(octets);
     }
 
-    /// The application writes no more: a FIN follows the last octet.
+    /// Ends the stream: a FIN follows the last octet.
     pub(crate) fn finish(&mut self) {
         self.finished = true;
     }
 
-    /// Whether the application writes no more.
+    /// Returns whether the application has finished writing.
     pub(crate) fn finished(&self) -> bool {
         self.finished
     }
@@ -120,57 +122,57 @@ impl Stream {
         self.nxt
     }
 
-    /// All that was written has been acknowledged.
-    pub(crate) fn text_acknowledged(&self) -> bool {
+    /// Returns whether the peer has acknowledged all written octets, whatever became of the FIN.
+    pub(crate) fn data_acknowledged(&self) -> bool {
         self.una >= self.written
     }
 
-    /// All that was written has been acknowledged, and the FIN if there is one.
+    /// Returns whether the peer has acknowledged all written octets, and the FIN if there is one.
     pub(crate) fn done(&self) -> bool {
         self.una == self.written + u64::from(self.finished)
     }
 
-    /// Segments believed to be in the network.
+    /// Estimated number of segments in the network (RFC 6675's pipe).
     pub(crate) fn pipe(&self) -> u32 {
         self.board.pipe()
     }
 
-    /// What a segment takes in its tables at the most, in octets.
+    /// Maximum memory that a segment takes in the tables, in octets.
     pub(crate) const SEGMENT_OCTETS: usize =
         Scoreboard::SEGMENT_OCTETS + Retransmissions::SEGMENT_OCTETS;
 
-    /// What its tables take, in octets.
+    /// Memory of the tables, in octets.
     pub(crate) fn table_octets(&self) -> usize {
         self.board.table_octets() + self.retransmissions.table_octets()
     }
 
-    /// Frees what of them is not in use.
+    /// Frees unused memory of the tables.
     pub(crate) fn shrink(&mut self) {
         self.board.shrink();
         self.retransmissions.shrink();
     }
 
-    /// Whether anything is on its way to the peer.
+    /// Returns whether any segment is outstanding.
     pub(crate) fn outstanding(&self) -> bool {
         self.board.outstanding() > 0
     }
 
-    /// "A TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP has not sent
-    /// data in an interval exceeding the retransmission timeout" (RFC 5681, section 4.1): whether that
-    /// is now.
+    /// Returns whether transmission begins again after an idle period: "A TCP SHOULD set cwnd to no
+    /// more than RW before beginning transmission if the TCP has not sent data in an interval
+    /// exceeding the retransmission timeout" (RFC 5681, section 4.1).
     pub(super) fn restarts(&self, timeout: impl FnOnce() -> Duration, now: Instant) -> bool {
         !self.outstanding()
             && self.last_sent.is_some_and(|sent| now.since(sent) > timeout())
             && self.next_new().is_some()
     }
 
-    /// Minimum recent round-trip time.
+    /// The minimum recent round-trip time.
     pub(super) fn min_rtt(&self) -> Option<Duration> {
         self.min_rtt.get()
     }
 
-    /// Discards records of retransmissions whose DSACK can no longer come, because the segment was
-    /// acknowledged longer than `horizon` ago.
+    /// Discards the records of segments that were acknowledged longer than `horizon` ago. Their
+    /// DSACKs can no longer come.
     #[inline]
     pub(super) fn expire_retransmissions(
         &mut self,
@@ -184,47 +186,50 @@ impl Stream {
         self.retransmissions.expire(now, horizon);
     }
 
-    /// Whether it has to know which segments are retransmissions, by a bit of the simulator's.
+    /// Returns whether segments must carry the simulator's bit that marks retransmissions.
     pub(crate) fn times_originals(&self) -> bool {
         self.lengths == Lengths::Original
     }
 
-    /// The peer turned out not to know SACK.
-    pub(super) fn without_sack(&mut self) {
+    /// Stops processing SACK blocks, because the peer does not support them.
+    pub(super) fn disable_sack(&mut self) {
         self.selective = false;
     }
 
-    /// The next `len` octets leave for the first time.
+    /// Sends the next `len` octets for the first time.
     #[inline(always)]
     pub(super) fn push_new(&mut self, len: u64, now: Instant) -> Transmission {
         let offset = self.nxt;
-        self.flow_control.forget_probe();
+        self.flow_control.discard_probe();
         self.board.push(offset, len as u32, now);
         self.nxt += len;
         self.last_sent = Some(now);
         self.transmission(offset, len as u32, None)
     }
 
-    /// Segment `number` leaves again, which `ledger` counts.
+    /// Sends segment `number` again, and counts the retransmission in `ledger`.
     pub(super) fn retransmit<T: Inherit>(
         &mut self,
         number: SegNo,
         cause: Cause,
-        why: Resent,
+        retransmission: Retransmission,
         ledger: &mut Ledger<T>,
         now: Instant,
     ) -> Transmission {
-        let entry = self.board.entry(number);
-        let (offset, len, sent) = (entry.start, entry.len, entry.sent);
-        let range = (offset, offset + u64::from(len));
-        if let Some(earlier) = self.retransmissions.on_retransmit(number, range, sent, why, now) {
+        let &Entry { start, len, sent, .. } = self.board.entry(number);
+        let range = (start, start + u64::from(len));
+        let under = retransmission.under;
+        let retransmissions = &mut self.retransmissions;
+        if let Some(earlier) =
+            retransmissions.on_retransmit(number, range, sent, retransmission, now)
+        {
             ledger.bar(earlier);
-            ledger.bar(why.under);
+            ledger.bar(under);
         }
-        ledger.on_retransmit(why.under);
+        ledger.on_retransmit(under);
         self.board.retransmit(number, now);
         self.last_sent = Some(now);
-        self.transmission(offset, len, Some(cause))
+        self.transmission(start, len, Some(cause))
     }
 
     #[inline]

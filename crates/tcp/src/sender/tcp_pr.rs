@@ -1,9 +1,10 @@
-//! TCP-PR (Bohacek, Hespanha, Lee, Lim, Obraczka): every packet is timed, and what has not been
-//! acknowledged `mxrtt` after it left is lost; the order of acknowledgements says nothing.
+//! TCP-PR (Bohacek, Hespanha, Lee, Lim, Obraczka): each packet has its own timer, and is deemed
+//! lost if it has not been acknowledged `mxrtt` after its transmission. The order of
+//! acknowledgements is ignored.
 //!
-//! It takes no parts: it replaces loss detection, the response to losses, the timer, limited transmit
-//! and the congestion control by one machine, [`tables`]. Acknowledgements and timers go to that, its
-//! drops to the scoreboard, and nothing else decides on losses, the window or what to send.
+//! TCP-PR takes no parts. Its [`tables`] replace loss detection, the response to losses, the timer,
+//! limited transmit and the congestion control. This module passes acknowledgements and timers to
+//! the tables, and their drops to the scoreboard.
 
 mod settings;
 mod tables;
@@ -14,7 +15,7 @@ pub(crate) use settings::{BASIC, EXTREME, SACK, Settings, Version};
 
 use super::reductions::{Basis, Evidence, Ledger, Saved, Undo};
 use super::round_trips::{Estimates, RoundTrips};
-use super::stream::{Reading, Renumbered, Resent, SegNo, Stream, Transmission};
+use super::stream::{Reading, Renumbered, Retransmission, SegNo, Stream, Transmission};
 use super::{Ack, Phase};
 use crate::Config;
 use crate::config::Growth;
@@ -23,16 +24,16 @@ use crate::parts::Variable;
 use crate::parts::control::Window;
 use tables::{Dropped, Tables};
 
-/// A sender that lives by TCP-PR.
+/// The machine of TCP-PR.
 #[derive(Debug)]
 pub(crate) struct TcpPr {
     tables: Tables,
-    /// What is being recovered from: only observers and the causes of retransmissions depend on it.
+    /// The phase, on which only observers and the causes of retransmissions depend.
     phase: Phase,
-    /// When to look for drops again.
-    look: Option<Instant>,
+    /// Time of the next check for drops.
+    next_check: Option<Instant>,
     growth: Growth,
-    /// RW, if a window is not trusted after a pause (RFC 5681, section 4.1).
+    /// RW, if the window is reduced to it after an idle period (RFC 5681, section 4.1).
     restart_window: Option<u32>,
     /// Reductions of the window, for observers.
     ledger: Ledger<()>,
@@ -43,14 +44,14 @@ impl TcpPr {
         Self {
             tables: Tables::new(config, settings),
             phase: Phase::Open,
-            look: None,
+            next_check: None,
             growth: config.ns2.growth,
             restart_window: config.window.restart.then_some(config.window.initial),
             ledger: Ledger::default(),
         }
     }
 
-    pub(super) fn without_sack(&mut self, _stream: &Stream, _now: Instant) {}
+    pub(super) fn disable_sack(&mut self, _stream: &Stream, _now: Instant) {}
 
     pub(super) fn on_handshake(&mut self, rtt: Duration) {
         self.tables.on_handshake(rtt);
@@ -76,18 +77,18 @@ impl TcpPr {
         self.phase
     }
 
-    /// TCP-PR's own round-trip time, without a variation, and its wait.
+    /// TCP-PR's srtt and timeout. It has no variation of the round-trip time.
     pub(super) fn estimates(&self, stream: &Stream) -> Estimates {
-        let rto = self.wait(&stream.round_trips);
+        let rto = self.timeout(&stream.round_trips);
         Estimates { srtt: self.tables.srtt(), rttvar: None, rto }
     }
 
     pub(super) fn handshake_timeout(&mut self, round_trips: &mut RoundTrips) -> Duration {
-        self.wait(round_trips)
+        self.timeout(round_trips)
     }
 
-    /// `mxrtt`, or the handshake's timeout until a round trip was timed.
-    fn wait(&self, round_trips: &RoundTrips) -> Duration {
+    /// `mxrtt`, or the handshake's timeout until a round-trip time was measured.
+    fn timeout(&self, round_trips: &RoundTrips) -> Duration {
         match self.tables.srtt() {
             Some(_) => self.tables.mxrtt(),
             None => round_trips.rto(),
@@ -115,23 +116,24 @@ impl TcpPr {
         observer: &mut impl Observer,
     ) {
         let tables = &mut self.tables;
-        // A copy may be faster than all before it, but not twice as fast (BSD's bad retransmits too
-        // are what is acknowledged within half a round trip).
-        let soon = now - stream.min_rtt().unwrap_or_default() / 2;
+        // A copy can be faster than all packets before it, but not twice as fast. BSD's
+        // bad-retransmit check also uses half a round trip.
+        let latest_answerable = now - stream.min_rtt().unwrap_or_default() / 2;
         let read = stream.acknowledge(&ack, now, |arrival| {
-            tables.on_covered(arrival.number, arrival.original, soon);
+            tables.on_covered(arrival.number, arrival.original, latest_answerable);
             None
         });
-        // One that waited behind a hole took longer, and is no minimum.
+        // A packet whose acknowledgement was delayed by a hole only gives a larger sample, which
+        // does not change the minimum.
         if let Some(sent) = read.delivery.original_sent {
             stream.min_rtt.sample(now.since(sent), now);
         }
-        tables.forget_below(stream.board.first());
-        tables.on_ack(now, self.growth.most(stream));
+        tables.discard_below(stream.board.first());
+        tables.on_ack(now, self.growth.max_cwnd(stream));
         stream.measure_reordering(&ack, &read, now, observer);
         self.report_spurious(stream, &ack, &read, now, observer);
         stream.expire_retransmissions(now, |stream| {
-            self.wait(&stream.round_trips).max(stream.round_trips.base_rto()) * 2
+            self.timeout(&stream.round_trips).max(stream.round_trips.base_rto()) * 2
         });
         if let Phase::Recovery { point, .. } | Phase::Loss { point, .. } = self.phase
             && stream.una() >= point
@@ -139,129 +141,142 @@ impl TcpPr {
             self.phase = Phase::Open;
             observer.on_event(now, &Event::Recovered);
         }
-        self.await_drop(stream, now);
+        self.schedule_check(stream, now);
         let Window { cwnd, ssthresh } = self.tables.window();
-        let (una, srtt, patience) = (stream.una(), self.tables.srtt(), Some(self.tables.mxrtt()));
-        let event = Event::Acknowledged { una, cwnd, ssthresh, dupthresh: None, patience, srtt };
+        let event = Event::Acknowledged {
+            una: stream.una(),
+            cwnd,
+            ssthresh,
+            dupthresh: None,
+            patience: Some(self.tables.mxrtt()),
+            srtt: self.tables.srtt(),
+        };
         observer.on_event(now, &event);
     }
 
     pub(super) fn next_timer(&self) -> Option<Instant> {
-        self.look
+        self.next_check
     }
 
-    /// The machine wanted to look again. One drop at a time: line 13 flushes after each.
+    /// Checks for drops, if that is due. Handles one drop at a time, because line 13 flushes after
+    /// each.
     pub(super) fn on_timers(
         &mut self,
         stream: &mut Stream,
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        if self.look.take_if(|at| *at <= now).is_none() {
+        if self.next_check.take_if(|at| *at <= now).is_none() {
             return;
         }
         let before = self.tables.window();
-        if let Some((number, dropped)) = self.tables.on_time(now) {
+        if let Some((number, dropped)) = self.tables.next_drop(now) {
             // Line 6.
             stream.board.mark_lost(number);
             match dropped {
                 Dropped::New => {
                     observer.on_event(now, &Event::FastRetransmit);
-                    self.begin(Cause::FastRetransmit, before, now);
+                    self.record_reduction(Cause::FastRetransmit, before, now);
                     self.phase = Phase::Recovery { point: stream.nxt(), partial: false };
                 }
                 Dropped::Extreme => {
                     observer.on_event(now, &Event::Timeout { cwnd: self.tables.window().cwnd });
-                    self.begin(Cause::Timeout, before, now);
+                    self.record_reduction(Cause::Timeout, before, now);
                     self.phase = Phase::Loss { point: stream.nxt(), too_big: false };
                 }
                 Dropped::Burst => {}
             }
-        } else if nothing_but_sacks(stream) && stream.board.reneged() {
-            if let Some(numbers) = stream.forget_sacks() {
+        } else if all_sacked(stream) && stream.board.reneged() {
+            if let Some(numbers) = stream.discard_sacks() {
                 self.renumber(stream, &numbers);
             }
             stream.board.mark_all_lost();
         }
-        self.await_drop(stream, now);
+        self.schedule_check(stream, now);
     }
 
-    /// flush-cwnd, one packet at a time.
+    /// Sends the next packet of flush-cwnd, if any.
     pub(super) fn poll(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
-        if let Some(most) =
-            self.restart_window.filter(|_| stream.restarts(|| self.wait(&stream.round_trips), now))
+        if let Some(window) = self.restart_window
+            && stream.restarts(|| self.timeout(&stream.round_trips), now)
         {
-            self.tables.restart_after_idle(most);
+            self.tables.restart_after_idle(window);
         }
         let may_send = self.tables.may_send(now);
-        // Line 25: the smallest number first, and what was dropped is older than what is new.
-        let sent = if may_send { self.next(stream, now) } else { None };
+        // Line 25: the smallest number first. Dropped packets have smaller numbers than new ones.
+        let sent = if may_send { self.next_transmission(stream, now) } else { None };
         match sent {
             Some((number, _)) => self.tables.on_sent(number, now),
             None => self.tables.on_flushed(may_send),
         }
-        self.await_drop(stream, now);
+        self.schedule_check(stream, now);
         sent.map(|(_, transmission)| transmission)
     }
 
-    fn next(&mut self, stream: &mut Stream, now: Instant) -> Option<(SegNo, Transmission)> {
+    fn next_transmission(
+        &mut self,
+        stream: &mut Stream,
+        now: Instant,
+    ) -> Option<(SegNo, Transmission)> {
         if let Some(number) = stream.board.next_lost() {
             let cause = match self.phase {
                 Phase::Loss { .. } => Cause::Timeout,
                 _ => Cause::FastRetransmit,
             };
-            let why = Resent { under: self.ledger.current(), suspected: false };
-            return Some((number, stream.retransmit(number, cause, why, &mut self.ledger, now)));
+            let retransmission = Retransmission { under: self.ledger.current(), suspected: false };
+            let ledger = &mut self.ledger;
+            return Some((number, stream.retransmit(number, cause, retransmission, ledger, now)));
         }
         let number = stream.board.end();
         let len = stream.next_new()?;
         Some((number, stream.push_new(len, now)))
     }
 
-    /// The next `len` octets leave, whatever the window. TCP-PR times every packet, those that its
-    /// flush did not send too.
+    /// Sends the next `len` octets, whatever the window. TCP-PR times every packet, including those
+    /// that its flush did not send.
     pub(super) fn send_new(&mut self, stream: &mut Stream, len: u64, now: Instant) -> Transmission {
         let transmission = stream.push_new(len, now);
         self.time_last(stream, now);
         transmission
     }
 
-    /// The peer has taken a window probe's octet, which was sent at `sent` last, and is timed from then.
-    pub(super) fn on_probe_taken(&mut self, stream: &Stream, sent: Instant) {
+    /// The peer accepted the octet of a window probe, which is timed from its last transmission at
+    /// `sent`.
+    pub(super) fn on_window_probe_accepted(&mut self, stream: &Stream, sent: Instant) {
         self.time_last(stream, sent);
     }
 
-    /// The last segment was sent at `sent`, and not by a flush.
+    /// Times the last segment, which was sent at `sent`, but not by a flush.
     fn time_last(&mut self, stream: &Stream, sent: Instant) {
         self.tables.on_sent(stream.board.end() - 1, sent);
-        self.look = Some(sent);
+        self.next_check = Some(sent);
     }
 
-    /// `ratio` packets fit into one of before: the windows stay, in octets.
+    /// Packets become smaller by the factor `ratio`. Windows keep their size in octets.
     pub(super) fn on_smaller_segments(&mut self, ratio: f64) {
         self.tables.on_smaller_packets(ratio);
     }
 
-    /// What was too big for the path is sent again, in pieces: that says nothing of congestion, but
-    /// the window is filled again by slow start.
+    /// Packets that were too big for the path are sent again in pieces. That is no sign of
+    /// congestion, but slow start fills the window again.
     pub(super) fn on_split(&mut self, stream: &mut Stream, numbers: &Renumbered, now: Instant) {
         self.renumber(stream, numbers);
         self.tables.restart();
         self.phase = Phase::Loss { point: stream.nxt(), too_big: true };
-        self.look = Some(now);
+        self.next_check = Some(now);
     }
 
     fn renumber(&mut self, stream: &Stream, numbers: &Renumbered) {
         self.tables.on_split(numbers, |number| stream.board.entry(number).is_lost());
     }
 
-    /// The window was `before`, and is reduced now.
-    fn begin(&mut self, cause: Cause, before: Window, now: Instant) {
+    /// Records a reduction of the window, which was `before`, in the ledger.
+    fn record_reduction(&mut self, cause: Cause, before: Window, now: Instant) {
         let saved = Saved { window: before, rest: () };
         self.ledger.begin(cause, Basis::Verdict, saved, now);
     }
 
-    /// Observers learn of DSACKs, which change nothing.
+    /// Reports to the observer what a DSACK proves spurious. TCP-PR itself ignores DSACKs.
     fn report_spurious(
         &mut self,
         stream: &mut Stream,
@@ -280,11 +295,13 @@ impl TcpPr {
         }
     }
 
-    fn await_drop(&mut self, stream: &Stream, now: Instant) {
-        self.look = match self.tables.next_look(now) {
+    /// Schedules the next check for drops, or for a receiver that reneged while everything is
+    /// SACKed.
+    fn schedule_check(&mut self, stream: &Stream, now: Instant) {
+        self.next_check = match self.tables.next_check(now) {
             Some(at) => Some(at),
-            None if nothing_but_sacks(stream) => {
-                let later = self.look.filter(|&at| at > now);
+            None if all_sacked(stream) => {
+                let later = self.next_check.filter(|&at| at > now);
                 later.or_else(|| Some(now + self.tables.mxrtt()))
             }
             None => None,
@@ -292,7 +309,7 @@ impl TcpPr {
     }
 }
 
-/// All that is outstanding has been SACKed, and yet not acknowledged.
-fn nothing_but_sacks(stream: &Stream) -> bool {
+/// Returns whether segments are outstanding and each of them has been SACKed.
+fn all_sacked(stream: &Stream) -> bool {
     stream.outstanding() && stream.board.outstanding() == stream.board.sacked()
 }

@@ -232,7 +232,7 @@ impl<O: Observer> Step<'_, O> {
             applied.newly_lost += u32::from(self.stream.board.mark_first_lost());
         }
         let confirm_at = self.confirm_due(rule.confirm_after);
-        match applied.ask_again.into_iter().chain(confirm_at).min() {
+        match applied.apply_again.into_iter().chain(confirm_at).min() {
             Some(at) => self.sender.timers.set(SenderTimer::Detect, at),
             None => self.sender.timers.stop(SenderTimer::Detect),
         }

@@ -75,10 +75,9 @@ impl Responses {
         }
         if cause == Cause::Timeout
             && let Some(f_rto) = &mut self.f_rto
+            && f_rto.on_timeout(stream.una(), stream.nxt(), during, sack)
         {
-            if f_rto.on_timeout(stream.una(), stream.nxt(), during, sack) {
-                self.f_rto_watches = Some(reduction);
-            }
+            self.f_rto_watches = Some(reduction);
         }
     }
 
@@ -205,7 +204,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
         sender.recovery.recover = None;
         // Step 8: no more segments that were deemed lost are resent.
         if sender.recovery.phase != Phase::Open {
-            self.stream.board.forgive();
+            self.stream.board.unmark_lost();
             self.step().end_recovery();
         }
         // Less than a segment counts as none.
@@ -267,7 +266,7 @@ impl<O: Observer> Step<'_, O> {
         sender.window = window;
         if sender.recovery.phase != Phase::Open {
             // Nothing was lost, so what is still marked as lost is late, too.
-            self.stream.board.forgive();
+            self.stream.board.unmark_lost();
             self.end_recovery();
             self.sender.window.cwnd = window.cwnd;
         }

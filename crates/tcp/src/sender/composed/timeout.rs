@@ -59,7 +59,7 @@ impl<O: Observer> Step<'_, O> {
         sender.enter_loss(stream, false);
         sender.recovery.recover = Some(stream.nxt());
         if stream.board.reneged()
-            && let Some(numbers) = stream.forget_sacks()
+            && let Some(numbers) = stream.discard_sacks()
         {
             sender.renumber(&numbers);
         }

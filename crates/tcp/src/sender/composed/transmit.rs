@@ -170,8 +170,8 @@ impl Composed {
         cause: Cause,
         now: Instant,
     ) -> Transmission {
-        let why = self.suspect(stream, number, cause, now);
-        let transmission = stream.retransmit(number, cause, why, &mut self.ledger, now);
+        let retransmission = self.suspect(stream, number, cause, now);
+        let transmission = stream.retransmit(number, cause, retransmission, &mut self.ledger, now);
         if let Some(eifel) = &mut self.responses.eifel {
             eifel.on_retransmit(now);
         }

@@ -17,7 +17,7 @@ use crate::parts::limited_transmit::LimitedTransmit;
 use crate::parts::respond::Before;
 use crate::sender::Ack;
 use crate::sender::reductions::{Basis, Evidence, Load, Saved, Suspicions, Undo};
-use crate::sender::stream::{Reading, Resent, SegNo, Spurious, Stream, Transmission};
+use crate::sender::stream::{Reading, Retransmission, SegNo, Spurious, Stream, Transmission};
 
 /// Minimum time for which a suspicion is kept for a DSACK: twice the longest wait.
 const MIN_DSACK_HORIZON: Duration = Duration::from_secs(2);
@@ -252,17 +252,19 @@ impl<O: Observer> Step<'_, O> {
     /// retransmission more likely replaced a late segment by what is known now.
     fn review_early_reductions(&mut self) {
         // Most connections have no such reduction, which this finds out quickly.
-        if !self.sender.two_stage_active() || !self.sender.ledger.has_weak(Instant::ZERO) {
+        if !self.sender.two_stage_active()
+            || !self.sender.ledger.has_weakly_confirmed(Instant::ZERO)
+        {
             return;
         }
         let view = self.view();
         let model = self.sender.detector.two_stage();
         let since = model.and_then(|model| model.likely_reordered_since(&view));
         let ledger = &self.sender.ledger;
-        let Some(since) = since.filter(|&since| ledger.has_weak(since)) else { return };
+        let Some(since) = since.filter(|&since| ledger.has_weakly_confirmed(since)) else { return };
         let event = Event::SpuriousReduction { cause: Cause::FastRetransmit };
         self.observer.on_event(self.now, &event);
-        while let Some(undo) = self.sender.ledger.take_back_weak(since, self.now) {
+        while let Some(undo) = self.sender.ledger.undo_weakly_confirmed(since, self.now) {
             self.undo(undo);
         }
     }
@@ -337,13 +339,13 @@ impl Composed {
         number: SegNo,
         cause: Cause,
         now: Instant,
-    ) -> Resent {
+    ) -> Retransmission {
         let probe = cause == Cause::Probe;
         let fast = cause == Cause::FastRetransmit;
         let Some(suspicions) = &mut self.suspicions else {
             // A probe does not belong to a reduction of the window.
             let under = self.ledger.current().filter(|_| !probe);
-            return Resent { under, suspected: false };
+            return Retransmission { under, suspected: false };
         };
         let entry = stream.board.entry(number);
         let too_big = matches!(self.recovery.phase, Phase::Loss { too_big: true, .. });
@@ -364,7 +366,7 @@ impl Composed {
         }
         // A retransmission on suspicion does not belong to a reduction either.
         let under = self.ledger.current().filter(|_| !probe && !fast);
-        Resent { under, suspected }
+        Retransmission { under, suspected }
     }
 
     /// The window has come down, or something else takes over from the reduction.

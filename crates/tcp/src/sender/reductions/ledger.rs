@@ -1,9 +1,10 @@
-//! The one record of each reduction of the window: what stood before it, and the evidence for and
-//! against it.
+//! The ledger of reductions of the window: the state before each, and the evidence for and against
+//! it.
 //!
-//! A reduction *stands* until evidence shows that nothing was lost. Evidence against it are DSACKs for
-//! its retransmissions (RFC 3708, section 3), an acknowledgement that answers an original (RFC 3522, RFC
-//! 5682), and the arrival of transmissions that it rests on (`docs/senders/unruffled.md`, section 4).
+//! A reduction *stands* until evidence shows that nothing was lost. It is then *undone*. The
+//! evidence against a reduction consists of DSACKs for its retransmissions (RFC 3708, section 3),
+//! of an acknowledgement that answers an original (RFC 3522, RFC 5682), and of the arrival of
+//! suspected transmissions that confirmed it (`docs/senders/unruffled.md`, section 4).
 
 #[cfg(test)]
 mod tests;
@@ -15,25 +16,25 @@ use unruffled_units::{Duration, Instant};
 use crate::observer::Cause;
 use crate::parts::control::Window;
 
-/// Reductions that are remembered.
-const CAPACITY: usize = 8;
+/// Number of reductions that the ledger keeps.
+const MAX_REDUCTIONS: usize = 8;
 
-/// Names a reduction; a later one has a larger one.
+/// The identity of a reduction. A later reduction has a larger one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ReductionId(u32);
 
-/// What stood before a reduction.
+/// The sender's state before a reduction, which an undo restores.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Saved<T> {
     /// The window.
     pub(crate) window: Window,
-    /// What else the sender goes back to.
+    /// The rest of the state.
     pub(crate) rest: T,
 }
 
-/// What a later reduction may inherit from one that was spurious.
+/// Saved state that a later reduction can inherit from a spurious one.
 pub(crate) trait Inherit: Clone {
-    /// Goes back to before `earlier` as well.
+    /// Replaces the state by the one before `earlier`.
     fn inherit(&mut self, earlier: &Self);
 }
 
@@ -42,8 +43,8 @@ impl Inherit for () {
 }
 
 impl<T: Inherit> Saved<T> {
-    /// An earlier reduction proves spurious while this one stands: should this one prove spurious as
-    /// well, the sender goes back to before both.
+    /// An earlier reduction proves spurious while this one stands. Should this one prove spurious
+    /// as well, the sender restores the state before both.
     fn inherit(&mut self, earlier: &Self) {
         let Window { cwnd, ssthresh } = self.window;
         self.window.ssthresh = ssthresh.max(earlier.window.ssthresh);
@@ -54,16 +55,17 @@ impl<T: Inherit> Saved<T> {
     }
 }
 
-/// What a reduction rests on.
+/// The grounds for a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Basis {
     /// The verdict of loss detection, or the retransmission timer.
     Verdict,
-    /// The verdict of a two-stage detector before anything was late: each suspicion is confirmed at once.
+    /// The verdict of a two-stage detector while nothing has been late yet: each suspicion is
+    /// confirmed at once.
     Early,
-    /// Suspicions that were confirmed. Retransmissions are made before it, and not under it.
+    /// Confirmed suspicions. Their retransmissions were made before the reduction, not under it.
     Confirmed,
-    /// Nothing was lost: segments were too large for the path.
+    /// Segments were too large for the path. Nothing was lost to congestion.
     Mtu,
 }
 
@@ -72,22 +74,22 @@ pub(crate) enum Basis {
 pub(crate) enum Evidence {
     /// A DSACK reports a retransmission made under it.
     Duplicate,
-    /// The first acknowledgement after it answers an original, so that it and all since are spurious.
+    /// The first acknowledgement after it answers an original. It and all later ones are spurious.
     Original,
     /// A suspected transmission that confirmed it has arrived.
     Arrived,
 }
 
-/// A reduction that proves spurious.
+/// The undoing of a spurious reduction.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Undo<T> {
     pub(crate) id: ReductionId,
     pub(crate) cause: Cause,
-    /// From its beginning to the evidence.
+    /// Time from the reduction to the evidence.
     pub(crate) lasted: Duration,
-    /// What stood before it.
+    /// The state before the reduction.
     pub(crate) saved: Saved<T>,
-    /// No later reduction stands, and nothing confirms this one: the sender goes back to `saved`.
+    /// No later reduction stands, and nothing confirms this one: the sender restores `saved`.
     pub(crate) last: bool,
 }
 
@@ -98,49 +100,54 @@ struct Reduction<T> {
     basis: Basis,
     began: Instant,
     saved: Saved<T>,
-    /// Retransmissions made under it, and those of them that DSACKs report.
+    /// Number of retransmissions made under it.
     resent: u32,
+    /// Number of those that DSACKs report.
     reported: u32,
-    /// RFC 3708 (A.1), (A.3): DSACKs cannot prove it spurious.
+    /// DSACKs cannot prove it spurious (RFC 3708, A.1 and A.3).
     barred: bool,
-    /// Its retransmissions prove it spurious: DSACKs for all of them, or what answers an original.
+    /// Its retransmissions prove it spurious: DSACKs report all of them, or an acknowledgement
+    /// answers an original.
     spurious: bool,
-    /// Suspicions that confirm it.
-    confirmed: u32,
-    /// It does not stand: it was spurious, and nothing confirms it. Evidence may still name it.
-    taken_back: bool,
+    /// Number of suspicions that confirm it.
+    confirmations: u32,
+    /// It no longer stands: it was spurious, and nothing confirms it. Evidence may still refer to
+    /// it.
+    undone: bool,
 }
 
 impl<T> Reduction<T> {
-    /// It was made because of a loss.
+    /// Returns whether it responds to a loss.
     fn is_for_loss(&self) -> bool {
         self.basis != Basis::Mtu
     }
 
-    /// It stands, and was made because of a loss.
-    fn counts(&self) -> bool {
-        !self.taken_back && self.is_for_loss()
+    /// Returns whether it responds to a loss and still stands.
+    fn stands_for_loss(&self) -> bool {
+        !self.undone && self.is_for_loss()
     }
 
-    /// It was made before anything was late, not before `since`, and one suspicion is all that confirms
-    /// it.
-    fn is_weak(&self, since: Instant) -> bool {
-        let early = self.basis == Basis::Early && !self.taken_back;
-        early && self.confirmed == 1 && self.began >= since
+    /// Returns whether it stands, was made at `since` or later while nothing had been late, and has
+    /// only one confirmation.
+    fn is_weakly_confirmed(&self, since: Instant) -> bool {
+        let early = self.basis == Basis::Early && !self.undone;
+        early && self.confirmations == 1 && self.began >= since
     }
 
-    /// Nothing is left that it rests on. A timeout's needs DSACKs for all that it resent as well.
-    fn is_baseless(&self) -> bool {
-        self.confirmed == 0 && (self.cause != Cause::Timeout || self.spurious)
+    /// Returns whether no grounds for it are left. For a timeout, DSACKs must also report all of its
+    /// retransmissions.
+    fn is_unsupported(&self) -> bool {
+        self.confirmations == 0 && (self.cause != Cause::Timeout || self.spurious)
     }
 }
 
-/// The last reductions, the oldest first.
+/// The latest reductions, the oldest first.
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger<T> {
     reductions: VecDeque<Reduction<T>>,
+    /// The identity of the next reduction.
     next: ReductionId,
-    /// The one under which retransmissions are made.
+    /// The reduction under which retransmissions are made.
     current: Option<ReductionId>,
 }
 
@@ -151,12 +158,13 @@ impl<T> Default for Ledger<T> {
 }
 
 impl<T: Inherit> Ledger<T> {
-    /// No reduction is remembered.
+    /// Returns whether there is no reduction in the ledger.
     pub(crate) fn is_empty(&self) -> bool {
         self.reductions.is_empty()
     }
 
-    /// The window, `saved` until now, is reduced.
+    /// Records a reduction made at `now`; `saved` is the state before it. The oldest reduction is
+    /// dropped when the ledger is full.
     pub(crate) fn begin(
         &mut self,
         cause: Cause,
@@ -164,7 +172,7 @@ impl<T: Inherit> Ledger<T> {
         saved: Saved<T>,
         now: Instant,
     ) -> ReductionId {
-        if self.reductions.len() == CAPACITY {
+        if self.reductions.len() == MAX_REDUCTIONS {
             self.reductions.pop_front();
         }
         let id = self.next;
@@ -182,13 +190,13 @@ impl<T: Inherit> Ledger<T> {
             reported: 0,
             barred: false,
             spurious: false,
-            confirmed: 0,
-            taken_back: false,
+            confirmations: 0,
+            undone: false,
         });
         id
     }
 
-    /// The cause of reduction `id` and what stood before it, if it is remembered.
+    /// The cause of reduction `id` and the state before it, if it is still in the ledger.
     pub(crate) fn get(&self, id: ReductionId) -> Option<(Cause, &Saved<T>)> {
         let found = self.reductions.iter().find(|reduction| reduction.id == id)?;
         Some((found.cause, &found.saved))
@@ -199,22 +207,24 @@ impl<T: Inherit> Ledger<T> {
         self.current
     }
 
-    /// A segment is resent under this reduction.
+    /// Counts a retransmission made under this reduction.
     pub(crate) fn on_retransmit(&mut self, under: Option<ReductionId>) {
         if let Some(reduction) = under.and_then(|id| self.find(id)) {
             reduction.resent += 1;
         }
     }
 
-    /// A segment resent under this reduction is resent more than once (RFC 3708, A.3).
+    /// Excludes DSACKs as evidence against this reduction, because a segment resent under it was
+    /// resent more than once (RFC 3708, A.3).
     pub(crate) fn bar(&mut self, under: Option<ReductionId>) {
         if let Some(reduction) = under.and_then(|id| self.find(id)) {
             reduction.barred = true;
         }
     }
 
-    /// Adds evidence that reduction `id` is spurious: gives it if that proves it. After
-    /// [`Evidence::Original`], ask until none is left.
+    /// Adds evidence that reduction `id` is spurious. If that proves it, returns what to undo. With
+    /// [`Evidence::Original`], must be called until it returns none, because later reductions are
+    /// spurious as well.
     pub(crate) fn add(
         &mut self,
         id: ReductionId,
@@ -237,88 +247,89 @@ impl<T: Inherit> Ledger<T> {
                     return None;
                 }
                 reduction.spurious = true;
-                if reduction.confirmed > 0 {
-                    return Some(self.undo(at, false, now));
+                if reduction.confirmations > 0 {
+                    return Some(self.undo_value(at, now));
                 }
             }
             Evidence::Arrived => {
-                reduction.confirmed = reduction.confirmed.saturating_sub(1);
-                if reduction.taken_back || !reduction.is_baseless() {
+                reduction.confirmations = reduction.confirmations.saturating_sub(1);
+                if reduction.undone || !reduction.is_unsupported() {
                     return None;
                 }
             }
         }
-        if self.reductions[at].taken_back {
-            return Some(self.undo(at, false, now));
+        if self.reductions[at].undone {
+            return Some(self.undo_value(at, now));
         }
         Some(match evidence {
-            Evidence::Duplicate => self.take_back(at, now, |_| true),
-            // The later ones are spurious as well, except those that rest on suspicions.
-            Evidence::Original => self.take_back(at, now, |later| later.basis == Basis::Confirmed),
-            Evidence::Arrived => self.take_back(at, now, Reduction::is_for_loss),
+            Evidence::Duplicate => self.undo(at, now, |_| true),
+            // Later ones are spurious as well, except those whose grounds are confirmed suspicions.
+            Evidence::Original => self.undo(at, now, |later| later.basis == Basis::Confirmed),
+            Evidence::Arrived => self.undo(at, now, Reduction::is_for_loss),
         })
     }
 
-    /// Takes back the reduction at this place. Later ones that stand, and that `stay`, inherit what stood
-    /// before it.
-    fn take_back(
-        &mut self,
-        at: usize,
-        now: Instant,
-        stay: impl Fn(&Reduction<T>) -> bool,
-    ) -> Undo<T> {
-        self.reductions[at].taken_back = true;
-        let undo = self.undo(at, false, now);
+    /// Undoes the reduction at this index. Later ones that stand, and for which `stays` holds,
+    /// inherit the state before it.
+    fn undo(&mut self, at: usize, now: Instant, stays: impl Fn(&Reduction<T>) -> bool) -> Undo<T> {
+        self.reductions[at].undone = true;
+        let undo = self.undo_value(at, now);
         let later = self.reductions.range_mut(at + 1..);
         let mut last = true;
-        for heir in later.filter(|later| !later.taken_back && stay(later)) {
+        for heir in later.filter(|later| !later.undone && stays(later)) {
             heir.saved.inherit(&undo.saved);
             last = false;
         }
         Undo { last, ..undo }
     }
 
-    /// The reduction at this place was spurious; `last` if the sender goes back to before it.
-    fn undo(&self, at: usize, last: bool, now: Instant) -> Undo<T> {
+    /// The value that describes the undoing of the reduction at this index, with `last` unset.
+    fn undo_value(&self, at: usize, now: Instant) -> Undo<T> {
         let Reduction { id, cause, began, ref saved, .. } = self.reductions[at];
-        Undo { id, cause, lasted: now.since(began), saved: saved.clone(), last }
+        Undo { id, cause, lasted: now.since(began), saved: saved.clone(), last: false }
     }
 
-    /// One more suspicion confirms the last reduction: gives that, if one stands.
+    /// Adds a confirmation to the last reduction that responds to a loss and still stands. Returns
+    /// that reduction, if there is one.
     pub(crate) fn confirm_last(&mut self) -> Option<ReductionId> {
-        let last = self.reductions.iter_mut().rfind(|reduction| reduction.counts())?;
-        last.confirmed += 1;
+        let last = self.reductions.iter_mut().rfind(|reduction| reduction.stands_for_loss())?;
+        last.confirmations += 1;
         Some(last.id)
     }
 
-    /// When the last reduction began.
+    /// Time of the last reduction that responds to a loss and still stands.
     pub(crate) fn last_began(&self) -> Option<Instant> {
         self.last().map(|last| last.began)
     }
 
-    /// Nothing confirms the last reduction.
+    /// Returns whether that reduction has no confirmation.
     pub(crate) fn last_is_unconfirmed(&self) -> bool {
-        self.last().is_some_and(|last| last.confirmed == 0)
+        self.last().is_some_and(|last| last.confirmations == 0)
     }
 
-    /// The last that counts.
+    /// The last reduction that responds to a loss and still stands.
     fn last(&self) -> Option<&Reduction<T>> {
-        self.reductions.iter().rfind(|reduction| reduction.counts())
+        self.reductions.iter().rfind(|reduction| reduction.stands_for_loss())
     }
 
-    /// A reduction stands that was made before anything was late, not before `since`, and that one
-    /// suspicion confirms.
-    pub(crate) fn has_weak(&self, since: Instant) -> bool {
-        self.reductions.iter().any(|reduction| reduction.is_weak(since))
+    /// Returns whether a reduction stands that was made at `since` or later while nothing had been
+    /// late, and that has only one confirmation.
+    pub(crate) fn has_weakly_confirmed(&self, since: Instant) -> bool {
+        self.reductions.iter().any(|reduction| reduction.is_weakly_confirmed(since))
     }
 
-    /// Takes back the first of these.
-    pub(crate) fn take_back_weak(&mut self, since: Instant, now: Instant) -> Option<Undo<T>> {
-        let at = self.reductions.iter().position(|reduction| reduction.is_weak(since))?;
-        Some(self.take_back(at, now, Reduction::is_for_loss))
+    /// Undoes the first such reduction.
+    pub(crate) fn undo_weakly_confirmed(
+        &mut self,
+        since: Instant,
+        now: Instant,
+    ) -> Option<Undo<T>> {
+        let at = self.reductions.iter().position(|r| r.is_weakly_confirmed(since))?;
+        Some(self.undo(at, now, Reduction::is_for_loss))
     }
 
-    /// Segments are smaller by `ratio`: windows stay, in octets; `rest` scales what else was saved.
+    /// Segments become smaller by the factor `ratio`. Windows keep their size in octets. `rest`
+    /// scales the rest of the saved state.
     pub(crate) fn on_smaller_segments(&mut self, ratio: f64, mut rest: impl FnMut(&mut T)) {
         for reduction in &mut self.reductions {
             reduction.saved.window.scale(ratio);

@@ -1,5 +1,5 @@
-//! What an acknowledgement says in itself: which segments have arrived, what came out of order, and
-//! what was retransmitted spuriously.
+//! The facts that an acknowledgement reports: which segments have arrived, which of them out of
+//! order, and which retransmissions were spurious.
 
 use unruffled_units::{Duration, Instant};
 
@@ -14,17 +14,17 @@ use crate::sender::reductions::ReductionId;
 /// Which of a retransmitted segment's two acknowledgements measures its reordering length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lengths {
-    /// The mean of both, once a DSACK has come (RR-TCP's MEAN).
+    /// The mean over both, once a DSACK has come (RR-TCP's MEAN).
     Mean,
-    /// That of the original, known by a bit that only the simulator has (RR-TCP's RTX).
+    /// The acknowledgement of the original, which a bit of the simulator identifies (RR-TCP's RTX).
     Original,
 }
 
-/// What the scoreboard made of an acknowledgement, and how it stood before.
+/// The effect of an acknowledgement on the scoreboard, and the state before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub(crate) delivery: Delivery,
-    /// The cumulative point moved.
+    /// The cumulative point advanced.
     pub(crate) advanced: bool,
     /// Segments outstanding before.
     pub(crate) flight_before: u32,
@@ -32,41 +32,44 @@ pub(crate) struct Reading {
     pub(crate) highest_before: Option<SegNo>,
 }
 
-/// A segment that an acknowledgement covers and none did before.
+/// A segment that an acknowledgement covers for the first time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) number: SegNo,
-    /// When it was sent first, if it is that transmission that arrived.
+    /// Time of the original transmission, if that is the one that arrived.
     pub(crate) original: Option<Instant>,
-    /// When it was resent, once: too short a time ago to be what arrived.
+    /// Time of the only retransmission, if that is too recent to have arrived.
     pub(crate) resent: Option<Instant>,
-    /// The echoed timestamp shows it, and not only the minimum round-trip time.
+    /// The echoed timestamp shows this, and not only the minimum round-trip time.
     pub(crate) by_timestamp: bool,
 }
 
 /// A retransmission that a DSACK proves spurious.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spurious {
-    /// Behind which more may be reported.
+    /// Stream offset behind the segment. The DSACK may report more from there on.
     end: u64,
-    /// The segment of which it disproves a suspicion.
+    /// The segment, if the DSACK refutes a suspicion of it.
     pub(crate) suspicion: Option<SegNo>,
-    /// When the original was sent, if it is the copy that came second.
+    /// Time of the original transmission, if the original arrived second.
     pub(crate) original: Option<Instant>,
-    /// How late the original was, if it came first and that was not known.
+    /// Lateness of the original, if it arrived first and that was not yet known.
     pub(crate) lateness: Option<Duration>,
-    /// How late the segment was, if that could be measured.
+    /// The reordering of the segment, if it could be measured.
     pub(crate) reordering: Option<Reordering>,
-    /// Mean of the round-trip times of both copies, whichever acknowledgement was whose.
+    /// Mean of the round-trip times of both copies. It does not depend on which acknowledgement
+    /// answered which copy.
     pub(crate) rtt: Option<Duration>,
     /// The reduction of the window under which it was made.
     pub(crate) under: Option<ReductionId>,
 }
 
 impl Stream {
-    /// Takes in an acceptable acknowledgement: none before SND.UNA, none beyond what was sent.
-    /// `on_covered` is told of every segment that it covers and none did before, and gives how late its
-    /// original was if that is ambiguous and it was.
+    /// Processes an acceptable acknowledgement: neither below SND.UNA nor beyond what was sent.
+    ///
+    /// Calls `on_covered` for each segment that it covers for the first time. If either copy of the
+    /// segment may have arrived, `on_covered` returns how late the original is, should it be the
+    /// one.
     #[inline]
     pub(crate) fn acknowledge(
         &mut self,
@@ -88,7 +91,7 @@ impl Stream {
                 true => retransmissions.on_covered(number, covered.spurious, now),
                 false => Some(covered.sent),
             };
-            // Of several copies it may be any but the last.
+            // After several retransmissions, any copy but the last may have arrived.
             let resent = original.and(covered.spurious.then_some(covered.sent));
             let by_timestamp = covered.first && ack.echo.is_some_and(|echo| covered.sent > echo);
             let arrival = Arrival { number, original, resent, by_timestamp };
@@ -100,15 +103,15 @@ impl Stream {
         Reading { delivery, advanced, flight_before, highest_before }
     }
 
-    /// Whether the cumulative acknowledgement of `una` covers segments that were sent once, at least one,
-    /// and no hole is open.
+    /// Returns whether the cumulative acknowledgement of `una` covers at least one segment, each
+    /// was sent once, and no hole is open.
     #[inline]
     pub(crate) fn is_in_order(&self, una: u64) -> bool {
         self.board.is_in_order(una)
     }
 
-    /// What [`Self::acknowledge`] does if [`Self::is_in_order`]; `on_covered` is told when each segment
-    /// was sent.
+    /// Does the same as [`Self::acknowledge`] for an acknowledgement that [`Self::is_in_order`].
+    /// Calls `on_covered` with the time of transmission of each segment.
     #[inline]
     pub(crate) fn acknowledge_in_order(
         &mut self,
@@ -124,7 +127,8 @@ impl Stream {
         Reading { delivery, advanced: true, flight_before, highest_before }
     }
 
-    /// The measuring of RR-TCP, section 4.1.1: exactly one newly covered segment, below the highest.
+    /// Measures the reordering of a segment by RR-TCP, section 4.1.1: the acknowledgement must cover
+    /// exactly one segment for the first time, and that must lie below the highest.
     #[inline]
     pub(crate) fn measure_reordering(
         &mut self,
@@ -135,16 +139,18 @@ impl Stream {
     ) -> Option<Reordering> {
         let Reading { delivery, highest_before, .. } = read;
         let late = delivery.segments == 1 && *highest_before > Some(delivery.number);
-        let found = if late { self.late_by(ack, delivery, *highest_before) } else { None };
-        let sample = found.map(|length| self.reordering(length, false, now, observer));
+        let length =
+            if late { self.reordering_length(ack, delivery, *highest_before) } else { None };
+        let sample = length.map(|length| self.report_reordering(length, false, now, observer));
         if delivery.segments > 0 && self.board.highest_delivered() > *highest_before {
             self.highest_at = now;
         }
         sample
     }
 
-    /// How late the only segment delivered was, which is below the highest.
-    fn late_by(
+    /// Returns the reordering length of the only segment delivered, which lies below the highest,
+    /// unless its other acknowledgement must be awaited.
+    fn reordering_length(
         &mut self,
         ack: &Ack<'_>,
         delivery: &Delivery,
@@ -160,8 +166,8 @@ impl Stream {
         Some(length)
     }
 
-    /// A segment came this late.
-    fn reordering(
+    /// Reports the reordering of a segment to the observer, and returns it.
+    fn report_reordering(
         &self,
         length: u32,
         by_dsack: bool,
@@ -173,8 +179,9 @@ impl Stream {
         sample
     }
 
-    /// The first spurious retransmission that the acknowledgement reports by DSACK (RFC 2883), or the
-    /// next one behind `last`. Believable is only what has been acknowledged (RFC 3708, section 3).
+    /// Returns the first spurious retransmission that the acknowledgement reports by DSACK (RFC
+    /// 2883), or the next one behind `last`. A DSACK is plausible only for octets that have been
+    /// acknowledged (RFC 3708, section 3).
     pub(crate) fn next_spurious(
         &mut self,
         last: Option<&Spurious>,
@@ -199,21 +206,27 @@ impl Stream {
         );
         let second = read.highest_before.map_or(0, |h| h.saturating_sub(number) as u32);
         let length = match self.lengths {
-            // Rounded up: the longer of two ways to be wrong is the careful one.
+            // Rounded up, because too long is safer than too short.
             Lengths::Mean => first_length.map(|first| (first + second).div_ceil(2)),
-            // The original came second; had it come first, its length was taken then.
+            // The original came second. Had it come first, its length would have been measured then.
             Lengths::Original => (!ack.rtx).then_some(second),
         };
         let reordering = length
             .filter(|&length| length > 0)
-            .map(|length| self.reordering(length, true, now, observer));
-        let suspicion = report.disproves.then_some(number);
-        let (original, lateness) = (report.original_sent, report.lateness);
-        Some(Spurious { end, suspicion, original, lateness, reordering, rtt, under })
+            .map(|length| self.report_reordering(length, true, now, observer));
+        Some(Spurious {
+            end,
+            suspicion: report.refutes_suspicion.then_some(number),
+            original: report.original_sent,
+            lateness: report.lateness,
+            reordering,
+            rtt,
+            under,
+        })
     }
 
-    /// A segment that the acknowledgement reports once more by DSACK: the receiver has another copy of
-    /// what was resent more than once.
+    /// Returns the segment of a suspicion that the acknowledgement refutes by reporting once more,
+    /// by DSACK, a segment that was resent more than once: the receiver has another copy of it.
     pub(crate) fn repeated_spurious(&mut self, ack: &Ack<'_>) -> Option<SegNo> {
         let (left, right) = ack.dsack.filter(|&(_, right)| right <= self.una)?;
         self.retransmissions.on_repeated_dsack(left, right)

@@ -1,13 +1,14 @@
-//! What the peer's window lets go, and when small segments wait: silly-window avoidance, Nagle's
+//! How much the peer's window permits, and when small segments wait: silly-window avoidance, Nagle's
 //! algorithm and window probes (RFC 9293, sections 3.7.4, 3.8.6.1 and 3.8.6.2.1).
 
 use unruffled_units::Instant;
 
 use super::{Stream, Transmission};
 
-/// The sender's part in flow control.
+/// The sender's state of flow control.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FlowControl {
+    /// Small segments wait until nothing is outstanding.
     nagle: bool,
     /// First octet beyond the peer's window.
     window_end: u64,
@@ -16,12 +17,13 @@ pub(super) struct FlowControl {
     probe: Option<Probe>,
 }
 
-/// The octet at SND.NXT left as a probe. It is not on the scoreboard: a peer whose window is closed does
-/// not take it, and that is no loss.
+/// A window probe with the octet at SND.NXT. It is not on the scoreboard, because a peer whose
+/// window is closed does not accept it, and that is no loss.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
+    /// Time of the last transmission.
     sent: Instant,
-    /// It left before, too.
+    /// The octet was sent more than once.
     again: bool,
 }
 
@@ -30,39 +32,39 @@ impl FlowControl {
         Self { nagle, ..Self::default() }
     }
 
-    /// New data from SND.NXT on leaves: a probe's octet goes with it.
-    pub(super) fn forget_probe(&mut self) {
+    /// Discards the probe when new data from SND.NXT on is sent, because that includes its octet.
+    pub(super) fn discard_probe(&mut self) {
         self.probe = None;
     }
 }
 
-/// How the window may be asked for.
+/// What a window probe consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WindowProbe {
-    /// With so many octets that fit into it.
+    /// The next octets, as many as fit into the window.
     Within(u64),
-    /// With an octet beyond it.
+    /// An octet beyond the window.
     Beyond(Transmission),
 }
 
 impl Stream {
-    /// The peer offers `window` octets from `acked` on.
+    /// Takes the peer's offer of `window` octets from `acked` on.
     pub(crate) fn set_window(&mut self, acked: u64, window: u64) {
         self.flow_control.max_window = self.flow_control.max_window.max(window);
         self.flow_control.window_end = acked + window;
     }
 
-    /// Whether small segments wait from now on.
+    /// Sets whether small segments wait from now on.
     pub(crate) fn set_nagle(&mut self, nagle: bool) {
         self.flow_control.nagle = nagle;
     }
 
-    /// MAX.SND.WND.
+    /// MAX.SND.WND, in octets.
     pub(crate) fn max_window(&self) -> u64 {
         self.flow_control.max_window
     }
 
-    /// The same in segments: at least one.
+    /// MAX.SND.WND in segments, at least one.
     pub(crate) fn peer_segments(&self) -> f64 {
         let segments = self.flow_control.max_window / u64::from(self.mss.max(1));
         segments.max(1) as f64
@@ -73,30 +75,30 @@ impl Stream {
         self.flow_control.window_end
     }
 
-    /// Whether the window as last told is used up.
+    /// Returns whether no octet from SND.NXT on fits into the window that the peer last offered.
     pub(crate) fn window_closed(&self) -> bool {
         self.flow_control.window_end <= self.nxt
     }
 
-    /// The largest payload from now on.
+    /// Sets the largest payload of new segments.
     pub(crate) fn set_mss(&mut self, mss: u32) {
         self.mss = mss;
     }
 
-    /// The highest acknowledgement that can be true.
+    /// The highest valid acknowledgement: SND.NXT, or the end of a window probe.
     pub(crate) fn max_ack(&self) -> u64 {
         self.nxt + u64::from(self.flow_control.probe.is_some())
     }
 
-    /// Whether the application, or the FIN, has anything that was not sent, and the peer has room for
-    /// an octet of it.
+    /// Returns whether there is unsent data of which at least one octet fits into the peer's
+    /// window, or an unsent FIN.
     #[inline]
     pub(crate) fn has_new(&self) -> bool {
         let unsent = self.nxt < self.written && self.nxt < self.flow_control.window_end;
         unsent || (self.finished && self.nxt == self.written)
     }
 
-    /// Length of the next new segment, if there is one and it may leave.
+    /// Length of the next new segment, if there is one that may be sent now. The FIN has length 1.
     pub(crate) fn next_new(&self) -> Option<u64> {
         if self.nxt >= self.written {
             return (self.finished && self.nxt == self.written).then_some(1);
@@ -106,7 +108,8 @@ impl Stream {
         let room = window_end.saturating_sub(self.nxt);
         let waits = nagle && self.board.outstanding() > 0;
         if len > room {
-            // Less than a segment, unless it is half of all that the peer ever offers.
+            // Part of a segment is sent only if it is at least half of the largest window ever
+            // offered.
             return (room > 0 && 2 * room >= max_window && !waits).then_some(room);
         }
         // The last segment before the FIN does not wait.
@@ -114,14 +117,15 @@ impl Stream {
         (!(waits && small)).then_some(len)
     }
 
-    /// Nothing is on its way that an answer could come to, and the window holds back what there is.
+    /// Returns whether nothing is outstanding that the peer could acknowledge, and the window holds
+    /// back all data.
     #[inline(always)]
     pub(crate) fn blocked_by_window(&self) -> bool {
         self.nxt < self.written && self.board.outstanding() == 0 && self.next_new().is_none()
     }
 
-    /// Asks for the window, where it holds back what there is: with what fits into it, however
-    /// little; with an octet beyond it when it is closed.
+    /// Returns the window probe to send, if the window holds back all data. It consists of the
+    /// octets that fit into the window, however few, or of one octet beyond a closed window.
     pub(crate) fn probe_window(&mut self, now: Instant) -> Option<WindowProbe> {
         if !self.blocked_by_window() {
             return None;
@@ -136,14 +140,14 @@ impl Stream {
         Some(WindowProbe::Beyond(octet))
     }
 
-    /// `acked` is acknowledged: when that is the probe's octet, the peer has taken it. Says when it
-    /// was sent.
+    /// Checks whether `acked` covers the octet of a window probe. The peer has then accepted it, so
+    /// that it moves to the scoreboard. Returns its time of transmission.
     #[inline(always)]
-    pub(crate) fn settle_probe(&mut self, acked: u64) -> Option<Instant> {
+    pub(crate) fn check_window_probe(&mut self, acked: u64) -> Option<Instant> {
         let Probe { sent, again } = self.flow_control.probe.take_if(|_| acked > self.nxt)?;
         let number = self.board.push(self.nxt, 1, sent);
         if again {
-            // Karn's rule (RFC 6298, section 3): which of them was taken is not known.
+            // Karn's rule (RFC 6298, section 3): it is unknown which transmission the peer accepted.
             self.board.retransmit(number, sent);
         }
         self.nxt += 1;

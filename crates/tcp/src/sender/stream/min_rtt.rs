@@ -1,24 +1,26 @@
-//! The minimum recent round-trip time (RACK.min_RTT): the minimum over a window of time, kept by the
-//! three best samples of its thirds (K. Nichols' filter), in constant space.
+//! The minimum recent round-trip time (RACK.min_RTT): the minimum over a sliding window of time, in
+//! constant space. It is computed from the three best samples (K. Nichols' windowed filter).
 
 use unruffled_units::{Duration, Instant};
 
-/// How long a minimum counts; long against a route's life, as in Linux.
+/// Length of the window of time. As in Linux, it is long compared with the life of a route.
 const WINDOW: Duration = Duration::from_secs(300);
 
-/// Best, second best and third best, each later than the one before.
+/// The windowed minimum filter.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MinRtt {
+    /// The best, second best and third best sample with their times, each no earlier than the one
+    /// before.
     best: Option<[(Instant, Duration); 3]>,
 }
 
 impl MinRtt {
-    /// The minimum of the window.
+    /// The minimum over the window.
     pub(crate) fn get(&self) -> Option<Duration> {
         self.best.map(|[(_, rtt), ..]| rtt)
     }
 
-    /// A round-trip time was measured.
+    /// Takes a round-trip time, measured at `now`.
     #[inline]
     pub(crate) fn sample(&mut self, rtt: Duration, now: Instant) {
         let new = (now, rtt);
@@ -36,7 +38,8 @@ impl MinRtt {
         }
         if now.since(best[0].0) > WINDOW {
             *best = [best[1], best[2], new];
-            // The second best may be too old as well; the third is not, or all would be new.
+            // The second best may be too old as well. The third is not, or all would have been
+            // replaced.
             if now.since(best[0].0) > WINDOW {
                 *best = [best[1], new, new];
             }
@@ -54,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_minimum_is_forgotten_after_its_window() {
+    fn a_minimum_expires_at_the_end_of_its_window() {
         let mut m = MinRtt::default();
         let at = |s: u64| Instant::ZERO + Duration::from_secs(s);
         m.sample(Duration::from_millis(50), at(0));
@@ -71,13 +74,13 @@ mod tests {
     }
 
     #[test]
-    fn samples_far_apart_leave_nothing_older_than_the_window() {
+    fn rare_samples_leave_no_minimum_older_than_the_window() {
         let mut m = MinRtt::default();
         let ms = Duration::from_millis;
         for (at, rtt) in [(0, 10), (80, 20), (240, 30), (500, 40)] {
             m.sample(ms(rtt), Instant::ZERO + Duration::from_secs(at));
         }
-        // That of 80 s is 420 s old.
+        // The sample taken at 80 s is 420 s old.
         assert_eq!(m.get(), Some(ms(30)));
     }
 }

@@ -1,6 +1,9 @@
-//! What became of each retransmission: needed, or proved spurious by a DSACK (RFC 2883; RFC 3708,
-//! section 3), and under which reduction of the window it was made. Also keeps what a retransmitted segment's ambiguous acknowledgements said, until the
-//! DSACK that tells them apart comes or does not come (RR-TCP, sections 4.1.1 and 4).
+//! The record of each retransmitted segment: whether a DSACK proved a retransmission spurious (RFC
+//! 2883; RFC 3708, section 3), and under which reduction of the window it was made.
+//!
+//! The acknowledgement of a retransmitted segment is ambiguous. The record keeps what was measured
+//! by it until the DSACK that resolves the ambiguity comes, or can no longer come (RR-TCP, sections
+//! 4.1.1 and 4).
 
 #[cfg(test)]
 mod tests;
@@ -18,56 +21,63 @@ struct Record {
     number: SegNo,
     start: u64,
     end: u64,
-    /// The reduction of the window under which it was resent last, if under one.
+    /// The reduction of the window under which it was last resent, if there was one.
     under: Option<ReductionId>,
     original_sent: Instant,
     resent: Instant,
     retransmissions: u32,
-    /// Those of them by which no transmission was given up.
+    /// Those of them that replaced no suspected transmission.
     unsuspected: u32,
-    /// When an acknowledgement first covered it, and whether that was too early for the last copy.
+    /// Time of the first acknowledgement that covers it.
     covered: Option<Instant>,
+    /// That acknowledgement came too early to answer the last copy.
     original_first: bool,
-    /// How late the original was, if it was and that is what the acknowledgement covered: unknown as
-    /// yet.
+    /// Lateness of the original, if the original is what the acknowledgement covered. That is not
+    /// yet known.
     lateness: Option<Duration>,
-    /// The reordering length at that time, if it could be measured.
+    /// The reordering length at the time of that acknowledgement, if it could be measured.
     length: Option<u32>,
+    /// A DSACK reported it.
     reported: bool,
-    /// DSACKs beyond the first.
+    /// Number of DSACKs beyond the first.
     repeated: u32,
 }
 
-/// What it means that a segment is resent.
+/// How a retransmission is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Resent {
-    /// It is made under this reduction of the window, whose evidence it becomes.
+pub(crate) struct Retransmission {
+    /// The reduction of the window under which it is made, if there is one. A DSACK for it is
+    /// evidence against this reduction.
     pub(crate) under: Option<ReductionId>,
-    /// The last transmission is given up, and that is on the books.
+    /// It replaces a transmission that is recorded as suspected.
     pub(crate) suspected: bool,
 }
 
-/// What a DSACK said.
+/// A retransmitted segment that a DSACK reports for the first time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DsackReport {
-    /// The segment, and the stream offsets that it covers.
+    /// The segment.
     pub(crate) number: SegNo,
+    /// Stream offset of its first octet.
     pub(crate) start: u64,
+    /// Stream offset of the octet behind its last.
     pub(crate) end: u64,
     /// Its reordering length when its first copy was acknowledged, if that could be measured.
     pub(crate) first_length: Option<u32>,
-    /// Mean of the round-trip times of both copies, whichever acknowledgement was whose.
+    /// Mean of the round-trip times of both copies. It does not depend on which acknowledgement
+    /// answered which copy.
     pub(crate) rtt: Option<Duration>,
-    /// More copies arrived than were sent without a suspicion: one that was suspected is among them.
-    pub(crate) disproves: bool,
-    /// When the original was sent, if it is the copy that came second.
+    /// More copies arrived than were sent without a suspicion, so a suspected one is among them.
+    pub(crate) refutes_suspicion: bool,
+    /// Time of the original transmission, if the original arrived second.
     pub(crate) original_sent: Option<Instant>,
-    /// How late it was, if it came first and that was not known.
+    /// Lateness of the original, if it arrived first and that was not yet known.
     pub(crate) lateness: Option<Duration>,
-    /// The reduction under which it was resent.
+    /// The reduction under which it was last resent.
     pub(crate) under: Option<ReductionId>,
 }
 
+/// The retransmitted segments of one sender.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Retransmissions {
     /// In the order of the stream.
@@ -75,35 +85,35 @@ pub(crate) struct Retransmissions {
 }
 
 impl Retransmissions {
-    /// What a segment takes here at the most, in octets.
+    /// Maximum memory that a segment takes here, in octets.
     pub(crate) const SEGMENT_OCTETS: usize = size_of::<Record>();
 
-    /// What the records take, in octets.
+    /// Memory of the records, in octets.
     pub(crate) fn table_octets(&self) -> usize {
         self.records.capacity() * size_of::<Record>()
     }
 
-    /// Frees what is not in use.
+    /// Frees memory that is not in use.
     pub(crate) fn shrink(&mut self) {
         self.records.shrink_to_fit();
     }
 
-    /// Nothing is remembered that an acknowledgement could still concern.
+    /// Returns whether there is no record.
     pub(crate) fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
-    /// Segment `number`, sent last at `sent`, is sent again at `now`. If that is not for the first time,
-    /// gives the reduction under which it was resent before.
+    /// Records that segment `number`, last sent at `sent`, is sent again at `now`. If it had been
+    /// resent before, returns the reduction under which that was last done.
     pub(crate) fn on_retransmit(
         &mut self,
         number: SegNo,
         range: (u64, u64),
         sent: Instant,
-        why: Resent,
+        retransmission: Retransmission,
         now: Instant,
     ) -> Option<Option<ReductionId>> {
-        let Resent { under, suspected } = why;
+        let Retransmission { under, suspected } = retransmission;
         match self.records.binary_search_by_key(&number, |r| r.number) {
             Ok(at) => {
                 let record = &mut self.records[at];
@@ -137,8 +147,9 @@ impl Retransmissions {
         }
     }
 
-    /// An acknowledgement covers the retransmitted segment `number` for the first time.
-    /// `original`: too early for its last copy. Gives when the original was sent, if it is that.
+    /// Records that an acknowledgement covers the retransmitted segment `number` for the first
+    /// time. `original`: it came too early to answer the last copy. Returns when the original was
+    /// sent, if it is certain that the original arrived.
     pub(crate) fn on_covered(
         &mut self,
         number: SegNo,
@@ -151,34 +162,37 @@ impl Retransmissions {
         (original && record.retransmissions == 1).then_some(record.original_sent)
     }
 
-    /// If it is the original of segment `number` that an acknowledgement covered, it was late by this.
+    /// Records how late the original of segment `number` was, should it prove to be what the
+    /// acknowledgement covered.
     pub(crate) fn set_lateness(&mut self, number: SegNo, lateness: Duration) {
         if let Some(record) = self.record(number) {
             record.lateness = Some(lateness);
         }
     }
 
-    /// It was: how late, if that was not known.
+    /// Takes the lateness that [`Self::set_lateness`] recorded, once the original proves to have
+    /// arrived.
     pub(crate) fn take_lateness(&mut self, number: SegNo) -> Option<Duration> {
         self.record(number)?.lateness.take()
     }
 
-    /// The reordering length of segment `number` as of its first acknowledgement.
+    /// Records the reordering length of segment `number` at its first acknowledgement.
     pub(crate) fn set_length(&mut self, number: SegNo, length: u32) {
         if let Some(record) = self.record(number) {
             record.length = Some(length);
         }
     }
 
-    /// What is known of segment `number`, if it was retransmitted and not forgotten.
+    /// The record of segment `number`, if there is one.
     fn record(&mut self, number: SegNo) -> Option<&mut Record> {
         let at = self.records.binary_search_by_key(&number, |r| r.number).ok()?;
         Some(&mut self.records[at])
     }
 
-    /// A believable DSACK for offsets `left..right` came: gives the first segment that it reports,
-    /// unless that is the network's duplication or was reported before. More may follow behind that
-    /// segment's end: receivers merge duplicates that arrive together into one block.
+    /// Processes a plausible DSACK for offsets `left..right`. Returns the first segment in it that
+    /// was retransmitted and not reported before; others are duplicates that the network made. More
+    /// can follow behind the end of that segment, because receivers merge duplicates that arrive
+    /// together into one block.
     pub(crate) fn on_dsack(&mut self, left: u64, right: u64, now: Instant) -> Option<DsackReport> {
         let at = self.records.partition_point(|r| r.start < left);
         let mut covered = self.records.range_mut(at..).take_while(|r| r.end <= right);
@@ -186,7 +200,7 @@ impl Retransmissions {
         record.reported = true;
         let lateness = record.lateness.take();
         let record = *record;
-        // Exactly one retransmission, or one cannot say which copy came twice (RFC 3708, A.3).
+        // After several retransmissions it is unknown which copy arrived twice (RFC 3708, A.3).
         let once = record.retransmissions == 1;
         let rtt = record
             .covered
@@ -198,15 +212,16 @@ impl Retransmissions {
             end: record.end,
             first_length: record.length.filter(|_| once),
             rtt,
-            disproves: record.unsuspected == 0,
+            refutes_suspicion: record.unsuspected == 0,
             original_sent: (once && !record.original_first).then_some(record.original_sent),
             lateness,
             under: record.under,
         })
     }
 
-    /// A believable DSACK for these offsets reports nothing for the first time: gives a segment in
-    /// it that was resent more often than reported, if that disproves a suspicion.
+    /// Processes a plausible DSACK for offsets `left..right` that reports no segment for the first
+    /// time. Counts it for the first segment in it that was resent more often than reported.
+    /// Returns that segment if the report refutes a suspicion.
     pub(crate) fn on_repeated_dsack(&mut self, left: u64, right: u64) -> Option<SegNo> {
         let at = self.records.partition_point(|r| r.start < left);
         let mut covered = self.records.range_mut(at..).take_while(|r| r.end <= right);
@@ -215,20 +230,21 @@ impl Retransmissions {
         Some(record.number).filter(|_| record.repeated >= record.unsuspected)
     }
 
-    /// Segments were split: they have other numbers, in the same order.
+    /// Segments were split and have other numbers, in the same order.
     pub(crate) fn renumber(&mut self, number: impl Fn(SegNo) -> SegNo) {
         for record in &mut self.records {
             record.number = number(record.number);
         }
     }
 
-    /// The reordering length of the first segment resent last under this reduction, if it could be
-    /// measured.
+    /// The reordering length of the first segment that was last resent under this reduction, if it
+    /// could be measured.
     pub(crate) fn length_under(&self, under: ReductionId) -> Option<u32> {
         self.records.iter().find(|record| record.under == Some(under))?.length
     }
 
-    /// Forgets segments covered longer than `horizon` ago: their DSACK will not come any more.
+    /// Discards the records of segments covered longer than `horizon` ago. Their DSACKs can no
+    /// longer come.
     #[inline]
     pub(crate) fn expire(&mut self, now: Instant, horizon: Duration) {
         while let Some(front) = self.records.front() {

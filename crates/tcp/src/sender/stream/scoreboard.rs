@@ -1,9 +1,10 @@
-//! What the sender knows of each segment between the cumulative acknowledgement and the highest
-//! sequence number sent (RFC 6675, sections 2 and 4): delivered, lost, resent, and when last sent.
+//! The state of each segment between the cumulative acknowledgement and the highest sequence number
+//! sent (RFC 6675, sections 2 and 4): delivered, lost or resent, and the time of its last
+//! transmission.
 //!
-//! Segments are numbered in the order of the stream, from 0; a number changes only when segments are
-//! split. All steps are amortised O(1) or O(log window), and allocate only when the window outgrows
-//! what it ever was.
+//! Segments are numbered in the order of the stream, from 0. A number changes only when segments
+//! are split. All steps are amortised O(1) or O(log window), and allocate only when the window
+//! becomes larger than ever before.
 
 mod is_lost;
 mod split;
@@ -24,38 +25,41 @@ use super::time_order::{Links, Ring, TimeOrder, Timed};
 pub(crate) struct Entry {
     /// Stream offset of its first octet.
     pub(crate) start: u64,
-    /// Octets.
+    /// Length, in octets.
     pub(crate) len: u32,
-    /// Last transmission.
+    /// Time of the last transmission.
     pub(crate) sent: Instant,
-    /// Of one in flight, its neighbours in the time order. Of one that is SACKed, how far back and how
-    /// far on to look for one that is not: both together would take a quarter more memory.
+    /// For a segment in flight, its neighbours in the time order. For a SACKed one, how many
+    /// segments to skip, back and on, in search of one that is not SACKed. Two separate fields
+    /// would take a quarter more memory.
     links: Links,
     sacked: bool,
-    /// Deemed lost and not resent since.
+    /// It is deemed lost and was not resent since.
     lost: bool,
     /// A retransmission is in flight.
     resent: bool,
-    /// Was ever retransmitted.
+    /// It was ever retransmitted.
     pub(crate) retransmitted: bool,
 }
 
 impl Entry {
+    /// Stream offset of the octet behind its last.
     pub(crate) fn end(&self) -> u64 {
         self.start + u64::from(self.len)
     }
 
-    /// Deemed lost and not resent since.
+    /// Returns whether it is deemed lost and was not resent since.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost
     }
 
-    /// How far on to look for a segment that is not SACKed: 0 when this one is not.
+    /// Number of segments to skip in search of the next one that is not SACKed. It is 0 if this one
+    /// is not.
     fn skip(&self) -> u32 {
         if self.sacked { self.links.next } else { 0 }
     }
 
-    /// How far back to look for one.
+    /// The same number, towards lower segments.
     fn skip_back(&self) -> u32 {
         if self.sacked { self.links.prev } else { 0 }
     }
@@ -71,6 +75,7 @@ impl Timed for Entry {
     }
 }
 
+/// The scoreboard of RFC 6675.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Scoreboard {
@@ -79,17 +84,20 @@ pub(crate) struct Scoreboard {
     /// Last transmission and end of the latest-sent delivered segment (RACK.xmit_ts, RACK.end_seq).
     latest_delivered: Option<(Instant, u64)>,
     order: TimeOrder,
+    /// Segments of which a retransmission is in flight.
     resent: u32,
-    /// Numbers deemed lost, smallest first; stale ones are passed over when they come up.
+    /// Segments deemed lost, the smallest first. Stale entries are skipped when they come up.
     lost_queue: BinaryHeap<Reverse<SegNo>>,
-    /// The boundary that `sacked_from_edge` counts from, kept near the dupthresh-th highest SACK.
+    /// The boundary from which `sacked_from_edge` counts. It stays near the dupthresh-th highest
+    /// SACK.
     edge: SegNo,
-    /// All holes below this number have been deemed lost at some time.
+    /// Each hole below this number was deemed lost at some time.
     marked_to: SegNo,
+    /// Segments SACKed from `edge` on.
     sacked_from_edge: u32,
     sacked: u32,
     lost: u32,
-    /// Number of the first entry, which is also the first one not cumulatively acknowledged.
+    /// Number of the first entry, which is the first segment that is not cumulatively acknowledged.
     base: SegNo,
     entries: VecDeque<Entry>,
 }
@@ -112,20 +120,20 @@ impl Scoreboard {
         }
     }
 
-    /// What a segment takes here at the most, in octets.
+    /// Maximum memory that a segment takes here, in octets.
     pub(crate) const SEGMENT_OCTETS: usize = size_of::<Entry>() + size_of::<Reverse<SegNo>>();
 
-    /// What it takes, in octets.
+    /// Memory of the tables, in octets.
     pub(crate) fn table_octets(&self) -> usize {
         self.entries.capacity() * size_of::<Entry>()
             + self.lost_queue.capacity() * size_of::<Reverse<SegNo>>()
     }
 
-    /// Frees what is not in use.
+    /// Frees memory that is not in use.
     pub(crate) fn shrink(&mut self) {
         self.entries.shrink_to_fit();
         if self.lost == 0 {
-            // Those that are in it are stale.
+            // All its entries are stale.
             self.lost_queue = BinaryHeap::new();
         }
     }
@@ -135,7 +143,7 @@ impl Scoreboard {
         self.entries.len() as u32
     }
 
-    /// Segments covered selectively.
+    /// Segments SACKed and not cumulatively acknowledged.
     pub(crate) fn sacked(&self) -> u32 {
         self.sacked
     }
@@ -151,17 +159,17 @@ impl Scoreboard {
         self.lost
     }
 
-    /// Segments believed to be in the network (RFC 6675's pipe).
+    /// Estimated number of segments in the network (RFC 6675's pipe).
     pub(crate) fn pipe(&self) -> u32 {
         self.outstanding() - self.sacked - self.lost + self.resent
     }
 
-    /// The highest segment delivered so far (m, before the acknowledgement that is being read).
+    /// The highest segment delivered so far.
     pub(crate) fn highest_delivered(&self) -> Option<SegNo> {
         self.highest
     }
 
-    /// Where the first outstanding segment ends.
+    /// Stream offset of the octet behind the first outstanding segment.
     pub(crate) fn first_end(&self) -> u64 {
         self.entries.front().map_or(0, Entry::end)
     }
@@ -178,7 +186,7 @@ impl Scoreboard {
         Some((self.base + index as u64, &self.entries[index]))
     }
 
-    /// Whether every octet of `left..right` has been SACKed.
+    /// Returns whether every octet of `left..right` has been SACKed.
     pub(crate) fn is_sacked(&mut self, left: u64, right: u64) -> bool {
         let from = self.entries.partition_point(|e| e.end() <= left);
         if self.entries.get(from).is_none_or(|e| e.start >= right) {
@@ -188,6 +196,7 @@ impl Scoreboard {
         hole >= self.end() || self.entry(hole).start >= right
     }
 
+    /// The entry of segment `number`, which must be outstanding.
     pub(crate) fn entry(&self, number: SegNo) -> &Entry {
         &self.entries[(number - self.base) as usize]
     }
@@ -197,17 +206,17 @@ impl Scoreboard {
         self.base
     }
 
-    /// The receiver has said that it has segment `number`, which was sent.
+    /// Returns whether the receiver has acknowledged segment `number`, which was sent.
     pub(crate) fn is_delivered(&self, number: SegNo) -> bool {
         number < self.first() || self.entry(number).sacked
     }
 
-    /// Number that the next new segment will get.
+    /// Number of the next new segment.
     pub(crate) fn end(&self) -> SegNo {
         self.base + self.entries.len() as u64
     }
 
-    /// New data left at `now`.
+    /// Adds a segment of new data, sent at `now`.
     #[inline]
     pub(crate) fn push(&mut self, start: u64, len: u32, now: Instant) -> SegNo {
         let number = self.end();
@@ -215,7 +224,7 @@ impl Scoreboard {
             start,
             len,
             sent: now,
-            links: self.order.links_behind(),
+            links: self.order.links_of_new_tail(),
             sacked: false,
             lost: false,
             resent: false,
@@ -226,7 +235,7 @@ impl Scoreboard {
         number
     }
 
-    /// Segment `number` was sent again at `now`.
+    /// Records that segment `number` was sent again at `now`.
     pub(crate) fn retransmit(&mut self, number: SegNo, now: Instant) {
         let entry = &mut self.entries[(number - self.base) as usize];
         entry.sent = now;
@@ -240,8 +249,9 @@ impl Scoreboard {
         self.order.append(&mut ring(&mut self.entries, self.base), number);
     }
 
-    /// The receiver has thrown away what it had SACKed (RFC 2018, section 8): forget it.
-    pub(crate) fn forget_sacks(&mut self) {
+    /// Discards all SACKs, because the receiver has discarded the segments that it had SACKed (RFC
+    /// 2018, section 8).
+    pub(crate) fn discard_sacks(&mut self) {
         for entry in &mut self.entries {
             entry.sacked = false;
         }
@@ -252,7 +262,7 @@ impl Scoreboard {
         self.rebuild_order();
     }
 
-    /// Threads the time order anew; only after events that are rare.
+    /// Rebuilds the time order. This scans all segments, but is called only after rare events.
     fn rebuild_order(&mut self) {
         let in_flight = |e: &Entry| !e.sacked && !e.lost;
         let mut numbers: Vec<SegNo> =
@@ -271,12 +281,12 @@ impl Scoreboard {
         }
     }
 
-    /// The first segment was SACKed but not acknowledged: the receiver reneged.
+    /// Returns whether the receiver reneged: the first segment is SACKed and not acknowledged.
     pub(crate) fn reneged(&self) -> bool {
         self.entries.front().is_some_and(|e| e.sacked)
     }
 
-    /// The smallest segment deemed lost and not resent (NextSeg rule 1).
+    /// The smallest segment deemed lost and not resent since (NextSeg, rule 1).
     pub(crate) fn next_lost(&mut self) -> Option<SegNo> {
         while let Some(&Reverse(number)) = self.lost_queue.peek() {
             if number >= self.base && self.entry(number).lost {
@@ -288,7 +298,7 @@ impl Scoreboard {
     }
 
     /// The smallest hole at or after `from` and below the highest SACKed segment that was never
-    /// resent (NextSeg rule 3).
+    /// resent (NextSeg, rule 3).
     pub(crate) fn hole_from(&mut self, from: SegNo) -> Option<SegNo> {
         let highest = self.highest.filter(|_| self.sacked > 0)?;
         let mut number = self.find_unsacked(from.max(self.base));
@@ -301,11 +311,11 @@ impl Scoreboard {
         None
     }
 
-    /// The smallest segment at or after `number` that is not SACKed, or the end: union-find with
-    /// path halving over the runs of SACKed segments.
+    /// The smallest segment at or after `number` that is not SACKed, or the end. Uses union-find
+    /// with path halving over the runs of SACKed segments.
     fn find_unsacked(&mut self, number: SegNo) -> SegNo {
-        let (mut index, len) = ((number - self.base) as usize, self.entries.len());
-        while index < len {
+        let mut index = (number - self.base) as usize;
+        while index < self.entries.len() {
             let skip = self.entries[index].skip() as usize;
             if skip == 0 {
                 break;

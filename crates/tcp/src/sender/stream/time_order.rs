@@ -1,5 +1,6 @@
-//! Outstanding segments in the order of their last transmission: RACK asks which were sent before
-//! the one that was just delivered (RFC 8985, section 6.2), and a list answers without a scan.
+//! Outstanding segments in the order of their last transmission. RACK needs the segments that were
+//! sent before the one just delivered (RFC 8985, section 6.2), and this list gives them without a
+//! scan.
 
 use std::collections::VecDeque;
 
@@ -7,32 +8,35 @@ use unruffled_units::Instant;
 
 use super::SegNo;
 
-const NIL: u32 = u32::MAX;
+/// The link that refers to no entry.
+const NO_ENTRY: u32 = u32::MAX;
 
-/// The low 31 bits of a segment's number, which no window is too long for; never [`NIL`].
-pub(crate) fn low(number: SegNo) -> u32 {
+/// The low 31 bits of a segment's number. They identify every segment of a window, and never equal
+/// [`NO_ENTRY`].
+pub(crate) fn low_bits(number: SegNo) -> u32 {
     number as u32 & (u32::MAX >> 1)
 }
 
-/// An entry that the list can run through.
+/// An entry that the list can contain.
 pub(crate) trait Timed {
-    /// Its last transmission and its end, which the list is in order of.
+    /// The key by which the list is sorted: last transmission, then end.
     fn key(&self) -> (Instant, u64);
-    /// Where the list has it.
+    /// The entry's neighbours in the list.
     fn links(&mut self) -> &mut Links;
 }
 
-/// A doubly linked list threaded through the scoreboard's entries.
+/// A doubly linked list through the scoreboard's entries. Its fields are [`low_bits`] of segment
+/// numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct TimeOrder {
     head: u32,
     tail: u32,
-    /// Last entry sent before the latest delivered one; all up to it are eligible for RACK.
+    /// Last entry sent before the latest delivered one. All entries up to it are eligible for RACK.
     cursor: u32,
 }
 
-/// The links of one entry, as [`low`] bits of segment numbers. What the first one has for `prev` means
-/// nothing.
+/// The neighbours of one entry, as [`low_bits`] of segment numbers. `prev` of the first entry has no
+/// meaning.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Links {
     pub(super) prev: u32,
@@ -40,11 +44,11 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// As distances: one back and one on.
+    /// The links of a SACKed entry, where they are distances: one back and one on.
     pub(crate) const ADJACENT: Self = Self { prev: 1, next: 1 };
 }
 
-/// The entries that the list runs through: a ring and the number of its first entry.
+/// The entries that the list links, and the number of the first.
 pub(crate) struct Ring<'a, E> {
     pub(crate) entries: &'a mut VecDeque<E>,
     pub(crate) base: SegNo,
@@ -52,7 +56,7 @@ pub(crate) struct Ring<'a, E> {
 
 impl<E: Timed> Ring<'_, E> {
     fn entry(&mut self, number: u32) -> &mut E {
-        let index = low(u64::from(number.wrapping_sub(low(self.base))));
+        let index = low_bits(u64::from(number.wrapping_sub(low_bits(self.base))));
         &mut self.entries[index as usize]
     }
 
@@ -67,65 +71,67 @@ impl<E: Timed> Ring<'_, E> {
 
 impl TimeOrder {
     pub(crate) const fn new() -> Self {
-        Self { head: NIL, tail: NIL, cursor: NIL }
+        Self { head: NO_ENTRY, tail: NO_ENTRY, cursor: NO_ENTRY }
     }
 
-    /// Puts `number`, just transmitted, behind all others.
+    /// Appends `number`, which was just sent.
     pub(crate) fn append(&mut self, ring: &mut Ring<'_, impl Timed>, number: SegNo) {
-        *ring.links(low(number)) = self.links_behind();
+        *ring.links(low_bits(number)) = self.links_of_new_tail();
         self.append_linked(ring, number);
     }
 
-    /// The links of an entry behind all others.
+    /// The links of the next entry that is appended.
     #[inline]
-    pub(crate) fn links_behind(&self) -> Links {
-        Links { prev: self.tail, next: NIL }
+    pub(crate) fn links_of_new_tail(&self) -> Links {
+        Links { prev: self.tail, next: NO_ENTRY }
     }
 
-    /// [`append`](Self::append) of an entry that has [these](Self::links_behind) links.
+    /// Appends `number`, whose entry already has [its links](Self::links_of_new_tail).
     #[inline]
     pub(crate) fn append_linked(&mut self, ring: &mut Ring<'_, impl Timed>, number: SegNo) {
-        let number = low(number);
+        let number = low_bits(number);
         match self.tail {
-            NIL => self.head = number,
+            NO_ENTRY => self.head = number,
             tail => ring.links(tail).next = number,
         }
         self.tail = number;
     }
 
-    /// Puts `number` back to where it was by its last transmission, which came before `latest` if it
-    /// is eligible for RACK. Looks from `hint` on, or from the head if that was sent later.
-    pub(crate) fn put_back(
+    /// Inserts `number` by its last transmission. It is eligible for RACK if that came before
+    /// `latest`. The search starts at `hint`, or at the head if `hint` was sent later.
+    pub(crate) fn insert(
         &mut self,
         ring: &mut Ring<'_, impl Timed>,
         number: SegNo,
         hint: Option<SegNo>,
         latest: Option<(Instant, u64)>,
     ) {
-        let (number, hint) = (low(number), hint.map_or(NIL, low));
+        let number = low_bits(number);
+        let hint = hint.map_or(NO_ENTRY, low_bits);
         let key = ring.key(number);
-        let mut prev = if hint != NIL && ring.key(hint) < key { hint } else { NIL };
-        let mut next = if prev == NIL { self.head } else { ring.links(prev).next };
-        while next != NIL && ring.key(next) < key {
-            (prev, next) = (next, ring.links(next).next);
+        let mut prev = if hint != NO_ENTRY && ring.key(hint) < key { hint } else { NO_ENTRY };
+        let mut next = if prev == NO_ENTRY { self.head } else { ring.links(prev).next };
+        while next != NO_ENTRY && ring.key(next) < key {
+            prev = next;
+            next = ring.links(next).next;
         }
         *ring.links(number) = Links { prev, next };
         match prev {
-            NIL => self.head = number,
+            NO_ENTRY => self.head = number,
             prev => ring.links(prev).next = number,
         }
         match next {
-            NIL => self.tail = number,
+            NO_ENTRY => self.tail = number,
             next => ring.links(next).prev = number,
         }
         let eligible = latest.is_some_and(|latest| key < latest);
-        if eligible && (self.cursor == NIL || ring.key(self.cursor) < key) {
+        if eligible && (self.cursor == NO_ENTRY || ring.key(self.cursor) < key) {
             self.cursor = number;
         }
     }
 
-    /// Takes out the first, which is `number`; says so if it is now the latest-sent segment known to
-    /// be delivered.
+    /// Removes the first entry, which is `number`. `latest`: it is now the latest-sent segment
+    /// known to be delivered.
     #[inline]
     pub(crate) fn pop_first(
         &mut self,
@@ -133,34 +139,35 @@ impl TimeOrder {
         number: SegNo,
         latest: bool,
     ) {
-        debug_assert_eq!(self.head, low(number), "the first segment was sent first");
-        let next = ring.links(low(number)).next;
+        debug_assert_eq!(self.head, low_bits(number), "the first segment was sent first");
+        let next = ring.links(low_bits(number)).next;
         self.head = next;
-        if next == NIL {
-            self.tail = NIL;
+        if next == NO_ENTRY {
+            self.tail = NO_ENTRY;
         }
-        // Nothing was sent before it.
-        if latest || self.cursor == low(number) {
-            self.cursor = NIL;
+        // No other entry was sent before it.
+        if latest || self.cursor == low_bits(number) {
+            self.cursor = NO_ENTRY;
         }
     }
 
-    /// The one before `number`, which is in the list.
+    /// The entry before `number`, which must be in the list.
     fn before(&self, ring: &mut Ring<'_, impl Timed>, number: u32) -> u32 {
-        if number == self.head { NIL } else { ring.links(number).prev }
+        if number == self.head { NO_ENTRY } else { ring.links(number).prev }
     }
 
-    /// Takes `number` out; it must be in the list.
+    /// Removes `number`, which must be in the list.
     #[inline]
     pub(crate) fn remove(&mut self, ring: &mut Ring<'_, impl Timed>, number: SegNo) {
-        let number = low(number);
-        let (prev, next) = (self.before(ring, number), ring.links(number).next);
+        let number = low_bits(number);
+        let prev = self.before(ring, number);
+        let next = ring.links(number).next;
         match prev {
-            NIL => self.head = next,
+            NO_ENTRY => self.head = next,
             prev => ring.links(prev).next = next,
         }
         match next {
-            NIL => self.tail = prev,
+            NO_ENTRY => self.tail = prev,
             next => ring.links(next).prev = prev,
         }
         if self.cursor == number {
@@ -168,32 +175,33 @@ impl TimeOrder {
         }
     }
 
-    /// `number` is now the latest-sent segment known to be delivered; it is still in the list.
+    /// `number`, which is still in the list, is now the latest-sent segment known to be delivered.
     pub(crate) fn delivered_latest(&mut self, ring: &mut Ring<'_, impl Timed>, number: SegNo) {
-        self.cursor = self.before(ring, low(number));
+        self.cursor = self.before(ring, low_bits(number));
     }
 
-    /// A segment that is no longer in the list is the latest-sent one known to be delivered: looks
-    /// for the last one for which `before` holds. That happens only after events that are rare.
+    /// The latest-sent segment known to be delivered is one that is no longer in the list: moves
+    /// the cursor to the last entry for which `before` holds. This scans the list, but happens only
+    /// after rare events.
     pub(crate) fn seek<E: Timed>(&mut self, ring: &mut Ring<'_, E>, before: impl Fn(&E) -> bool) {
         self.cursor = self.tail;
-        while self.cursor != NIL && !before(ring.entry(self.cursor)) {
+        while self.cursor != NO_ENTRY && !before(ring.entry(self.cursor)) {
             self.cursor = self.before(ring, self.cursor);
         }
     }
 
-    /// The earliest sent, as the low bits of its number.
+    /// The entry sent first, as the low bits of its number.
     pub(crate) fn first(&self) -> Option<u32> {
-        (self.head != NIL).then_some(self.head)
+        (self.head != NO_ENTRY).then_some(self.head)
     }
 
-    /// The last one sent before the latest delivered one.
+    /// The last entry sent before the latest delivered segment, as the low bits of its number.
     pub(crate) fn last_before_delivered(&self) -> Option<u32> {
-        (self.cursor != NIL).then_some(self.cursor)
+        (self.cursor != NO_ENTRY).then_some(self.cursor)
     }
 
-    /// Says that `number` is the last one sent before the latest delivered one.
+    /// Sets the last entry sent before the latest delivered segment.
     pub(crate) fn set_cursor(&mut self, number: SegNo) {
-        self.cursor = low(number);
+        self.cursor = low_bits(number);
     }
 }

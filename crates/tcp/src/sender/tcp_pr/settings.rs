@@ -1,4 +1,4 @@
-//! What TCP-PR's senders differ in, and their parameters.
+//! The versions of TCP-PR and their parameters.
 
 use crate::parameter::{Parameter, Settings as _, Unit, choice, settings};
 
@@ -18,8 +18,8 @@ const BETA: Parameter = Parameter {
     about: "how many of the largest round-trip times a packet may take",
     source: "TCP-PR, section 5",
 };
-/// With each packet acknowledged by itself the drops of a burst are losses, or nearly, as section 3.2
-/// has it; so the version that it proposes is the default.
+/// With an acknowledgement for each packet, almost all drops of a burst are losses, as section 3.2
+/// presumes. The default is therefore the version that the section proposes.
 const FORM: Parameter = Parameter::choice(
     "form",
     Form::NAMES,
@@ -27,8 +27,8 @@ const FORM: Parameter = Parameter::choice(
     "TCP-PR, section 3.2",
 );
 
-/// A window of 3.5 lets four packets out by the letter of line 24. TCP-SACK in ns-2, beside which the
-/// paper runs TCP-PR, has three: it takes its window as a whole number.
+/// By line 24 as printed, a window of 3.5 permits four packets. TCP-SACK in ns-2, with which the
+/// paper compares TCP-PR, uses whole windows and sends three.
 const WHOLE: Parameter = Parameter::choice(
     "whole",
     Whole::NAMES,
@@ -37,19 +37,19 @@ const WHOLE: Parameter = Parameter::choice(
 );
 
 choice! {
-    /// What a window with a fraction lets out.
+    /// How many packets a window that is not a whole number permits.
     Whole {
-        /// So many packets, and one for the fraction.
+        /// The number rounded up.
         Never = "false",
-        /// So many packets, at least one.
+        /// The number rounded down, at least one.
         Always = "true",
     }
 }
 choice! {
-    /// Which of the paper's two tables.
+    /// Which of the paper's two tables applies.
     Form {
-        /// Table 3: extreme losses start from a window of one after a pause, the wait doubles while
-        /// the window is one, and nothing grows while a burst lasts.
+        /// Table 3: after extreme losses the sender pauses and begins again with a window of one.
+        /// `mxrtt` doubles while the window is one. The window does not grow during a burst.
         Extreme = "extreme",
         /// Table 1.
         Basic = "basic",
@@ -65,7 +65,7 @@ settings! {
     "tcp-pr" Selective { alpha: f64 = ALPHA, beta: f64 = BETA, form: Form = FORM, whole: Whole = WHOLE }
 }
 
-/// Which of TCP-PR's senders it is, with its parameters read.
+/// A version of TCP-PR with the values of its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) form: Form,
@@ -77,7 +77,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// What stands in the place of each part, in words.
+    /// Returns a description of what takes the place of each part.
     pub(crate) fn about(&self) -> Vec<(&'static str, String)> {
         let acks = match self.selective {
             true => "selective, with DSACK",
@@ -96,14 +96,14 @@ impl Settings {
     }
 }
 
-/// One of TCP-PR's senders, as the table of senders names it.
+/// A version of TCP-PR, as rows of the table of senders refer to it.
 #[derive(Clone, Copy)]
 pub(crate) struct Version {
     /// Tunable parameters.
     pub(crate) parameters: &'static [Parameter],
     /// SACKed packets count as acknowledged.
     pub(crate) selective: bool,
-    /// Reads their values.
+    /// Reads the values of these parameters.
     pub(crate) read: fn(&[f64]) -> Settings,
 }
 
@@ -119,7 +119,7 @@ pub(crate) const EXTREME: Version = Version {
     selective: false,
     read: |values| cumulative(Form::Extreme, values),
 };
-/// Either, with selective ones.
+/// Table 1 or 3, with selective acknowledgements.
 pub(crate) const SACK: Version = Version {
     parameters: Selective::PARAMETERS,
     selective: true,

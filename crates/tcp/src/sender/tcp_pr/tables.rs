@@ -1,5 +1,5 @@
-//! The machine of TCP-PR's Tables 1 and 3, with their line numbers: packets sent and acknowledged go
-//! in with the time, drops come out one at a time, and so does whether a packet may leave. Packets are
+//! TCP-PR's Tables 1 and 3, with their line numbers. The input is each packet sent or acknowledged,
+//! with the time. The output is one drop at a time, and whether a packet may be sent. Packets are
 //! numbered from 0 in the order of the stream.
 
 mod lists;
@@ -15,67 +15,70 @@ use crate::parts::control::Window;
 use crate::sender::stream::{Renumbered, SegNo};
 use lists::Lists;
 
-/// mxrtt without a round-trip time, which the paper leaves open: what RFC 6298 (5.7) takes when the
-/// handshake gave none.
-const NO_RTT: Duration = Duration::from_secs(3);
-/// Line 12e.
-const COARSE: Duration = Duration::from_secs(1);
-/// No packet is given less than a tick of a coarse clock, which the paper leaves open: doubling would
-/// leave a wait of nothing at that, and the packet would be sent again without end.
-const MIN_WAIT: Duration = Duration::from_millis(1);
-/// The smallest window of Table 1, which has none: line 22 adds 1/cwnd, so that half a packet would
-/// grow by two, and a thousandth by a thousand.
+/// mxrtt before the first round-trip time, which the paper leaves open. RFC 6298 (5.7) uses this
+/// timeout after a handshake that gave no round-trip time.
+const INITIAL_MXRTT: Duration = Duration::from_secs(3);
+/// Minimum mxrtt after extreme losses (line 12e).
+const MIN_MXRTT_AFTER_EXTREME_LOSSES: Duration = Duration::from_secs(1);
+/// Shortest silence of the peer that lengthens the timeouts of Table 1 (RFC 6298, 2.4).
+const MIN_SILENCE: Duration = Duration::from_secs(1);
+/// Minimum mxrtt, a tick of a coarse clock, which the paper leaves open. Without it, an mxrtt of
+/// zero would stay zero when doubled, and the packet would be sent again without end.
+const MIN_MXRTT: Duration = Duration::from_millis(1);
+/// Minimum window of Table 1, in packets, which the paper leaves open. Line 22 adds 1/cwnd, so a
+/// window of half a packet would grow by two packets, and one of a thousandth by a thousand.
 const MIN_CWND: f64 = 1.0;
-/// A drop is when `time > time(n) + mxrtt`: strictly.
-const TICK: Duration = Duration::from_nanos(1);
+/// Resolution of time. A packet is dropped when `time > time(n) + mxrtt`, strictly.
+const TIME_RESOLUTION: Duration = Duration::from_nanos(1);
 
-/// What a drop did.
+/// The effect of a drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dropped {
-    /// The first of a burst: the window went down.
+    /// The first drop of a burst, which reduced the window.
     New,
-    /// Another one of the burst: the window stays.
+    /// A further drop of the burst, which left the window alone.
     Burst,
-    /// Another one, with which the losses became extreme: the window starts from one again.
+    /// A further drop that made the losses extreme, so that the window begins again with one packet.
     Extreme,
 }
 
-/// The sender's state. Windows in packets.
+/// The state of the tables. Windows are in packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Tables {
     settings: Settings,
     max_cwnd: f64,
-    /// mxrtt goes no further than this.
-    max_wait: Duration,
+    max_mxrtt: Duration,
     slow_start: bool,
     window: Window,
-    /// In seconds; zero before the first sample.
+    /// In seconds, and zero before the first sample.
     srtt: f64,
     mxrtt: Duration,
     slowdown: Instant,
     cburst: u32,
     /// Lines 12c to 12f were reached in this burst.
     extreme_reached: bool,
-    /// When the packet was sent that the acknowledgement being read answers.
-    answered: Option<Instant>,
-    /// Packets that it covers, and how many of them count when the window grows.
+    /// Transmission time of the packet that the current acknowledgement answers.
+    answered_sent: Option<Instant>,
+    /// Number of packets that the current acknowledgement covers for the first time.
     covered: u32,
+    /// Maximum number of them by which the window grows (RFC 3465).
     byte_counting: u32,
     growth: Growth,
-    /// The last flush ended for want of data or of room at the peer.
-    starved: bool,
-    /// When something was acknowledged last, or the first of what is outstanding was sent.
-    heard: Instant,
+    /// The last flush ended because there was no data to send, or no room for it at the peer.
+    data_limited: bool,
+    /// Time of the last acknowledgement that covered a packet for the first time, or of the first
+    /// transmission since nothing was outstanding.
+    silent_since: Instant,
     lists: Lists,
 }
 
 impl Tables {
-    /// What the lists take, in octets.
+    /// Memory of the lists, in octets.
     pub(super) fn octets(&self) -> usize {
         self.lists.octets()
     }
 
-    /// Frees what of them is not in use.
+    /// Frees unused memory of the lists.
     pub(super) fn shrink(&mut self) {
         self.lists.shrink();
     }
@@ -84,21 +87,22 @@ impl Tables {
         Self {
             settings: *settings,
             max_cwnd: config.window.max.map_or(f64::INFINITY, f64::from),
-            max_wait: config.rto.max,
-            // Lines 1 to 4b; line 2 says 1, and every sender's initial window is configurable.
+            max_mxrtt: config.rto.max,
+            // Lines 1 to 4b. Line 2 sets the window to 1. Here the initial window is configurable,
+            // as for every sender.
             slow_start: true,
             window: Window { cwnd: f64::from(config.window.initial), ssthresh: f64::INFINITY },
             cburst: 0,
             slowdown: Instant::ZERO,
             srtt: 0.0,
-            mxrtt: NO_RTT,
+            mxrtt: INITIAL_MXRTT,
             extreme_reached: false,
-            answered: None,
+            answered_sent: None,
             covered: 0,
             byte_counting: config.window.byte_counting,
             growth: config.ns2.growth,
-            starved: false,
-            heard: Instant::ZERO,
+            data_limited: false,
+            silent_since: Instant::ZERO,
             lists: Lists::default(),
         }
     }
@@ -108,34 +112,34 @@ impl Tables {
         self.window
     }
 
-    /// The largest recent round-trip time, once there is a sample.
+    /// The largest recent round-trip time, once one was measured.
     pub(crate) fn srtt(&self) -> Option<Duration> {
         (self.srtt > 0.0).then(|| Duration::from_secs_f64(self.srtt))
     }
 
-    /// How long a packet may take.
+    /// Time from its transmission after which a packet without an acknowledgement is dropped.
     pub(crate) fn mxrtt(&self) -> Duration {
         self.mxrtt
     }
 
-    /// A SYN was lost: the window begins with one packet.
+    /// Sets the window to one packet, because a SYN was lost.
     pub(crate) fn after_lost_syn(&mut self) {
         self.window.cwnd = 1.0;
     }
 
-    /// A round trip was timed by the handshake.
+    /// Takes the round-trip time of the handshake.
     pub(crate) fn on_handshake(&mut self, rtt: Duration) {
         self.srtt = self.srtt.max(rtt.as_secs_f64());
-        self.measure();
+        self.update_mxrtt();
     }
 
-    /// Line 15.
-    fn measure(&mut self) {
+    /// Computes mxrtt by line 15.
+    fn update_mxrtt(&mut self) {
         let mxrtt = Duration::from_secs_f64(self.settings.beta * self.srtt);
-        self.mxrtt = mxrtt.min(self.max_wait).max(MIN_WAIT);
+        self.mxrtt = mxrtt.min(self.max_mxrtt).max(MIN_MXRTT);
     }
 
-    /// The condition of line 24a.
+    /// Returns whether the condition of line 24a holds.
     pub(crate) fn may_send(&self, now: Instant) -> bool {
         let cwnd = match self.settings.whole {
             Whole::Never => self.window.cwnd,
@@ -144,48 +148,56 @@ impl Tables {
         self.slowdown <= now && cwnd > f64::from(self.lists.to_be_ack())
     }
 
-    /// A flush came to its end; `starved` if nothing was left to send, not the window used up.
-    pub(crate) fn on_flushed(&mut self, starved: bool) {
-        self.starved = starved;
+    /// A flush ended. `data_limited`: nothing was left to send, although the window was not full.
+    pub(crate) fn on_flushed(&mut self, data_limited: bool) {
+        self.data_limited = data_limited;
     }
 
-    /// Packet `n` left, a new one or one that had been dropped.
+    /// Packet `n`, a new one or one that had been dropped, was sent.
     pub(crate) fn on_sent(&mut self, n: SegNo, now: Instant) {
         if self.lists.is_empty() {
-            self.heard = now;
+            self.silent_since = now;
         }
         self.lists.on_sent(n, now, self.window.cwnd);
     }
 
-    /// The acknowledgement being read covers packet `n`, which none did before. `original`: when it
-    /// was sent first, if what was sent after `soon` cannot have been acknowledged yet.
-    pub(crate) fn on_covered(&mut self, n: SegNo, original: Option<Instant>, soon: Instant) {
+    /// The current acknowledgement covers packet `n` for the first time. `original` is the time of
+    /// its first transmission, if that may be the one that arrived. No transmission after
+    /// `latest_answerable` can have been acknowledged yet.
+    pub(crate) fn on_covered(
+        &mut self,
+        n: SegNo,
+        original: Option<Instant>,
+        latest_answerable: Instant,
+    ) {
         if let Some(packet) = self.lists.packet(n) {
             let last = packet.time;
-            self.answered.get_or_insert(original.filter(|_| last > soon).unwrap_or(last));
+            let sent = original.filter(|_| last > latest_answerable).unwrap_or(last);
+            self.answered_sent.get_or_insert(sent);
             self.covered += 1;
         }
         // Lines 16 and 17.
         self.lists.remove(n);
     }
 
-    /// All that the acknowledgement newly covers has been told: the rest of its event, which is one
-    /// however many packets it covers ("one for each ACK received", section 3.1), unless up to so
-    /// many of them count (RFC 3465). The window grows to `most` at most.
-    pub(crate) fn on_ack(&mut self, now: Instant, most: f64) {
+    /// Processes the rest of an acknowledgement, after [`Self::on_covered`] for each packet that it
+    /// covers for the first time. It is one event, however many packets it covers ("one for each
+    /// ACK received", section 3.1), but with byte counting several of them grow the window (RFC
+    /// 3465). The window grows to at most `growth_limit`.
+    pub(crate) fn on_ack(&mut self, now: Instant, growth_limit: f64) {
         let counted = f64::from(std::mem::take(&mut self.covered).min(self.byte_counting));
-        // The packet "whose acknowledgment just arrived" is the first one covered: that it came is
-        // what made the receiver acknowledge those behind it, which may have come long before.
-        let Some(sent) = self.answered.take() else { return };
-        self.heard = now;
+        // The packet "whose acknowledgment just arrived" is the first one covered. Its arrival made
+        // the receiver acknowledge the packets behind it, which may have arrived long before.
+        let Some(sent) = self.answered_sent.take() else { return };
+        self.silent_since = now;
         let cwnd = self.window.cwnd;
-        // Line 14. After a retransmission time(n) is the later time, unless it was not that which
-        // came: no sample is too large.
+        // Line 14. After a retransmission, time(n) is the later time, unless the retransmission
+        // cannot have been acknowledged yet. So no sample is too large.
         self.srtt =
             (self.settings.alpha.powf(1.0 / cwnd) * self.srtt).max(now.since(sent).as_secs_f64());
-        self.measure();
+        self.update_mxrtt();
         if self.settings.form == Form::Extreme {
-            // Line 17a; it covers lines 18 to 22 as well, by the text of section 3.2.
+            // Line 17a. By the text of section 3.2, it applies to lines 18 to 22 as well.
             if self.lists.memorized() > 0 {
                 return;
             }
@@ -193,8 +205,9 @@ impl Tables {
             self.cburst = 0;
             self.extreme_reached = false;
         }
-        // The paper's senders always have data; without, the window would grow without bound.
-        if !self.growth.grows(!self.starved) {
+        // The paper's senders always have data. The window of a sender without data would grow
+        // without bound.
+        if !self.growth.grows(!self.data_limited) {
             return;
         }
         let window = &mut self.window;
@@ -207,62 +220,64 @@ impl Tables {
             self.slow_start = false;
             window.cwnd += counted / cwnd;
         }
-        window.cwnd = window.cwnd.min(self.max_cwnd.min(most));
+        window.cwnd = window.cwnd.min(self.max_cwnd.min(growth_limit));
     }
 
-    /// When to look for drops again. Table 1 has no backoff: to a peer that is gone it would send a
-    /// packet every mxrtt, however short that is. So what is sent after a silence of a second or more
-    /// is given as long as the silence before it (RFC 6298, 2.4 and 5.5).
-    pub(crate) fn next_look(&mut self, now: Instant) -> Option<Instant> {
+    /// Time of the next check for drops. Table 1 has no backoff, so it would send a packet every
+    /// mxrtt, however short, to a peer that is gone. A packet sent after a silence of
+    /// [`MIN_SILENCE`] or longer is therefore not dropped before the silence has doubled (RFC 6298,
+    /// 2.4 and 5.5).
+    pub(crate) fn next_check(&mut self, now: Instant) -> Option<Instant> {
         let next = self.next_event(now)?;
-        let (heard, most) = (self.heard, self.max_wait);
         let basic = self.settings.form == Form::Basic;
         let Some((_, packet)) = self.lists.earliest().filter(|_| basic) else {
             return Some(next);
         };
-        let silence = packet.time.since(heard).min(most);
-        Some(if silence >= COARSE { next.max(packet.time + silence) } else { next })
+        let silence = packet.time.since(self.silent_since).min(self.max_mxrtt);
+        Some(if silence >= MIN_SILENCE { next.max(packet.time + silence) } else { next })
     }
 
-    /// Every packet below `n` has been acknowledged.
-    pub(crate) fn forget_below(&mut self, n: SegNo) {
-        self.lists.forget_below(n);
+    /// Discards the packets below `n`, which have all been acknowledged.
+    pub(crate) fn discard_below(&mut self, n: SegNo) {
+        self.lists.discard_below(n);
     }
 
-    /// Packets are smaller than before by `ratio`: the windows stay, in octets.
+    /// Packets become smaller by the factor `ratio`. Windows keep their size in octets.
     pub(crate) fn on_smaller_packets(&mut self, ratio: f64) {
         self.window.cwnd *= ratio;
         self.window.ssthresh *= ratio;
         self.lists.scale(ratio);
     }
 
-    /// What had to be split is sent anew: the window is filled again by slow start.
+    /// Lets slow start fill the window again, after packets were split.
     pub(crate) fn restart(&mut self) {
         self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd);
         self.window.cwnd = f64::from(self.lists.to_be_ack()) + 1.0;
         self.slow_start = true;
     }
 
-    /// After a pause the window is no larger than `most`, and slow start leads back to ssthresh.
-    pub(super) fn restart_after_idle(&mut self, most: u32) {
-        self.window.cwnd = self.window.cwnd.min(f64::from(most));
+    /// Reduces the window to at most `window` packets after an idle period. Slow start leads back to
+    /// ssthresh.
+    pub(super) fn restart_after_idle(&mut self, window: u32) {
+        self.window.cwnd = self.window.cwnd.min(f64::from(window));
         self.slow_start = true;
     }
 
-    /// Packets were split; what was too big for the path counts as dropped (line 6), which says
-    /// nothing of congestion.
+    /// Packets were split. Those for which `lost` holds were too big for the path and count as
+    /// dropped (line 6), but are no sign of congestion.
     pub(crate) fn on_split(&mut self, numbers: &Renumbered, lost: impl Fn(SegNo) -> bool) {
         self.lists.split(numbers, lost);
     }
 
-    /// Finds one drop, if there is one at `now`: the packet, and what its drop did. As line 13
-    /// flushes after each, so shall the caller before it asks again.
-    pub(crate) fn on_time(&mut self, now: Instant) -> Option<(SegNo, Dropped)> {
+    /// Drops the next packet that is overdue at `now`, if any. Returns the packet and the effect of
+    /// the drop. The caller must flush before the next call, because line 13 flushes after each
+    /// drop.
+    pub(crate) fn next_drop(&mut self, now: Instant) -> Option<(SegNo, Dropped)> {
         let (n, packet) = self.lists.earliest()?;
         if now <= packet.time + self.mxrtt {
             return None;
         }
-        // Line 5; line 6 is the caller's. If n is in memorize this is line 12 as well.
+        // Line 5, and line 12 if n is in memorize. The caller does line 6.
         let memorized = self.lists.remove(n);
         // Line 7.
         if !memorized {
@@ -275,7 +290,7 @@ impl Tables {
                 // Lines 8a and 9 of Table 3.
                 Form::Extreme if packet.cwnd > 1.0 => self.window.cwnd = packet.cwnd / 2.0,
                 // Line 9b.
-                Form::Extreme => self.mxrtt = (self.mxrtt * 2).min(self.max_wait.max(self.mxrtt)),
+                Form::Extreme => self.mxrtt = (self.mxrtt * 2).min(self.max_mxrtt.max(self.mxrtt)),
             }
             // Line 10.
             self.window.ssthresh = self.window.cwnd;
@@ -293,15 +308,16 @@ impl Tables {
         // Lines 12c to 12f.
         self.window.cwnd = 1.0;
         self.slow_start = true;
-        self.mxrtt = self.mxrtt.max(COARSE);
+        self.mxrtt = self.mxrtt.max(MIN_MXRTT_AFTER_EXTREME_LOSSES);
         self.slowdown = now + self.mxrtt;
         let again = std::mem::replace(&mut self.extreme_reached, true);
         Some((n, if again { Dropped::Burst } else { Dropped::Extreme }))
     }
 
-    /// When to look again at the latest: at the next drop, or when the slowdown ends.
+    /// Time of the next drop or of the end of the slowdown, whichever comes first.
     pub(crate) fn next_event(&mut self, now: Instant) -> Option<Instant> {
-        let drop = self.lists.earliest().map(|(_, packet)| packet.time + self.mxrtt + TICK);
+        let wait = self.mxrtt + TIME_RESOLUTION;
+        let drop = self.lists.earliest().map(|(_, packet)| packet.time + wait);
         let slowdown = Some(self.slowdown).filter(|&at| at > now);
         drop.into_iter().chain(slowdown).min()
     }

@@ -11,7 +11,7 @@ fn before(window: Window) -> Saved<()> {
     Saved { window, rest: () }
 }
 
-/// A fast retransmit at `ms` that reduces this window.
+/// Begins a reduction of this window by a fast retransmit at `ms`.
 fn begin(ledger: &mut Ledger<()>, window: Window, ms: u64) -> ReductionId {
     ledger.begin(Cause::FastRetransmit, Basis::Verdict, before(window), at(ms))
 }
@@ -20,7 +20,8 @@ fn resend(ledger: &mut Ledger<()>, id: ReductionId, segments: u32) {
     (0..segments).for_each(|_| ledger.on_retransmit(Some(id)));
 }
 
-/// What evidence proves at `ms`: the window before, how long that is ago, and whether it comes back.
+/// Adds evidence at `ms`. Returns the window before the reduction that it proves spurious, how long
+/// the reduction lasted in ms, and whether the window is restored.
 fn add(
     ledger: &mut Ledger<()>,
     id: ReductionId,
@@ -38,11 +39,11 @@ fn a_reduction_is_spurious_when_dsacks_report_every_retransmission_under_it() {
     resend(&mut ledger, id, 2);
     assert_eq!(add(&mut ledger, id, Evidence::Duplicate, 200), None);
     assert_eq!(add(&mut ledger, id, Evidence::Duplicate, 202), Some((SAVED, 102, true)));
-    assert_eq!(add(&mut ledger, id, Evidence::Duplicate, 203), None, "it is known");
+    assert_eq!(add(&mut ledger, id, Evidence::Duplicate, 203), None, "already spurious");
 }
 
 #[test]
-fn a_segment_resent_twice_bars_its_reduction() {
+fn dsacks_prove_nothing_once_a_segment_was_resent_twice() {
     let mut ledger = Ledger::default();
     let id = begin(&mut ledger, SAVED, 100);
     resend(&mut ledger, id, 1);
@@ -51,7 +52,7 @@ fn a_segment_resent_twice_bars_its_reduction() {
 }
 
 #[test]
-fn a_later_reduction_that_stands_inherits_the_window() {
+fn a_later_reduction_that_stands_inherits_the_larger_window() {
     let mut ledger = Ledger::default();
     let first = begin(&mut ledger, SAVED, 100);
     resend(&mut ledger, first, 1);
@@ -63,7 +64,7 @@ fn a_later_reduction_that_stands_inherits_the_window() {
 }
 
 #[test]
-fn what_answers_an_original_shows_all_reductions_since_spurious() {
+fn an_answer_to_an_original_proves_all_reductions_since_spurious() {
     let mut ledger = Ledger::default();
     let earlier = begin(&mut ledger, SAVED, 50);
     let watched = begin(&mut ledger, SAVED, 100);
@@ -72,31 +73,32 @@ fn what_answers_an_original_shows_all_reductions_since_spurious() {
     assert_eq!(add(&mut ledger, watched, Evidence::Original, 130), Some((SAVED, 30, true)));
     assert_eq!(add(&mut ledger, watched, Evidence::Original, 130), Some((SMALLER, 20, true)));
     assert_eq!(add(&mut ledger, watched, Evidence::Original, 130), None);
-    assert_eq!(add(&mut ledger, watched, Evidence::Duplicate, 200), None, "it is known");
+    assert_eq!(add(&mut ledger, watched, Evidence::Duplicate, 200), None, "already spurious");
     assert_eq!(add(&mut ledger, earlier, Evidence::Duplicate, 200), Some((SAVED, 150, true)));
 }
 
 #[test]
-fn a_reduction_without_a_confirmation_left_is_taken_back() {
+fn a_reduction_is_undone_when_its_last_confirmation_is_refuted() {
     let mut ledger = Ledger::default();
     let cause = Cause::FastRetransmit;
     let id = ledger.begin(cause, Basis::Confirmed, before(SAVED), at(200));
     assert!(ledger.last_is_unconfirmed());
-    assert_eq!((ledger.confirm_last(), ledger.confirm_last()), (Some(id), Some(id)));
+    (0..2).for_each(|_| assert_eq!(ledger.confirm_last(), Some(id)));
     assert!(!ledger.last_is_unconfirmed());
     assert_eq!(add(&mut ledger, id, Evidence::Arrived, 300), None);
     assert_eq!(add(&mut ledger, id, Evidence::Arrived, 310), Some((SAVED, 110, true)));
-    assert_eq!((ledger.last_began(), ledger.confirm_last()), (None, None));
+    assert_eq!(ledger.last_began(), None);
+    assert_eq!(ledger.confirm_last(), None);
 }
 
 #[test]
-fn a_timeout_is_taken_back_when_dsacks_report_it_and_nothing_confirms_it() {
+fn a_timeout_is_undone_when_dsacks_report_it_and_nothing_confirms_it() {
     let mut ledger = Ledger::default();
     let timeout = ledger.begin(Cause::Timeout, Basis::Verdict, before(SAVED), at(200));
     ledger.confirm_last();
     assert_eq!(add(&mut ledger, timeout, Evidence::Duplicate, 250), Some((SAVED, 50, false)));
     assert_eq!(add(&mut ledger, timeout, Evidence::Arrived, 300), Some((SAVED, 100, true)));
-    // The other way round.
+    // The same evidence in the opposite order.
     let timeout = ledger.begin(Cause::Timeout, Basis::Verdict, before(SAVED), at(400));
     ledger.confirm_last();
     assert_eq!(add(&mut ledger, timeout, Evidence::Arrived, 450), None);
@@ -104,34 +106,35 @@ fn a_timeout_is_taken_back_when_dsacks_report_it_and_nothing_confirms_it() {
 }
 
 #[test]
-fn what_was_suspected_before_anything_was_late_is_doubtful_with_one_confirmation() {
+fn an_early_reduction_with_one_confirmation_is_weakly_confirmed() {
     let mut ledger = Ledger::default();
     let early = ledger.begin(Cause::FastRetransmit, Basis::Early, before(SAVED), at(100));
     (0..2).for_each(|_| assert_eq!(ledger.confirm_last(), Some(early)));
-    assert!(!ledger.has_weak(at(100)));
+    assert!(!ledger.has_weakly_confirmed(at(100)), "it has two confirmations");
     assert_eq!(add(&mut ledger, early, Evidence::Arrived, 200), None);
-    assert!(ledger.has_weak(at(100)) && !ledger.has_weak(at(101)), "it was at 100");
-    assert_eq!(ledger.take_back_weak(at(101), at(300)), None);
-    let undo = ledger.take_back_weak(at(100), at(300)).expect("a doubtful one");
+    assert!(ledger.has_weakly_confirmed(at(100)));
+    assert!(!ledger.has_weakly_confirmed(at(101)), "it began at 100");
+    assert_eq!(ledger.undo_weakly_confirmed(at(101), at(300)), None);
+    let undo = ledger.undo_weakly_confirmed(at(100), at(300)).expect("it is weakly confirmed");
     assert_eq!((undo.saved.window, undo.last), (SAVED, true));
-    assert!(!ledger.has_weak(at(100)));
-    assert_eq!(add(&mut ledger, early, Evidence::Arrived, 400), None, "it is taken back");
+    assert!(!ledger.has_weakly_confirmed(at(100)));
+    assert_eq!(add(&mut ledger, early, Evidence::Arrived, 400), None, "already undone");
 }
 
 #[test]
-fn a_timeout_and_what_was_confirmed_are_never_doubtful() {
+fn only_early_reductions_can_be_weakly_confirmed() {
     for (cause, basis) in
         [(Cause::Timeout, Basis::Verdict), (Cause::FastRetransmit, Basis::Confirmed)]
     {
         let mut ledger = Ledger::default();
         ledger.begin(cause, basis, before(SAVED), at(100));
         ledger.confirm_last();
-        assert!(!ledger.has_weak(at(100)));
+        assert!(!ledger.has_weakly_confirmed(at(100)));
     }
 }
 
 #[test]
-fn retransmissions_are_made_under_the_last_reduction_that_was_not_confirmed_first() {
+fn retransmissions_are_not_made_under_a_reduction_by_confirmed_suspicions() {
     let mut ledger = Ledger::default();
     assert_eq!(ledger.current(), None);
     let verdict = begin(&mut ledger, SAVED, 100);
@@ -140,14 +143,15 @@ fn retransmissions_are_made_under_the_last_reduction_that_was_not_confirmed_firs
 }
 
 #[test]
-fn smaller_segments_are_no_reduction_that_a_suspicion_confirms() {
+fn a_suspicion_does_not_confirm_a_reduction_because_of_the_mtu() {
     let mut ledger = Ledger::default();
     ledger.begin(Cause::Timeout, Basis::Mtu, before(SAVED), at(100));
-    assert_eq!((ledger.confirm_last(), ledger.last_began()), (None, None));
+    assert_eq!(ledger.confirm_last(), None);
+    assert_eq!(ledger.last_began(), None);
 }
 
 #[test]
-fn windows_stay_in_octets_when_segments_are_smaller() {
+fn saved_windows_keep_their_octets_when_segments_become_smaller() {
     let mut ledger = Ledger::default();
     let id = begin(&mut ledger, SAVED, 100);
     ledger.on_smaller_segments(2.0, |()| {});
@@ -156,10 +160,11 @@ fn windows_stay_in_octets_when_segments_are_smaller() {
 }
 
 #[test]
-fn only_the_last_reductions_are_remembered() {
+fn the_oldest_reduction_is_dropped_when_the_ledger_is_full() {
     let mut ledger = Ledger::default();
     let ids: Vec<ReductionId> = (0..20).map(|n| begin(&mut ledger, SAVED, n)).collect();
-    assert_eq!((ledger.reductions.len(), ledger.last_began()), (CAPACITY, Some(at(19))));
-    assert_eq!(add(&mut ledger, ids[11], Evidence::Duplicate, 100), None, "it is forgotten");
+    assert_eq!(ledger.reductions.len(), 8);
+    assert_eq!(ledger.last_began(), Some(at(19)));
+    assert_eq!(add(&mut ledger, ids[11], Evidence::Duplicate, 100), None, "dropped");
     assert_eq!(add(&mut ledger, ids[12], Evidence::Duplicate, 100), Some((SAVED, 88, false)));
 }

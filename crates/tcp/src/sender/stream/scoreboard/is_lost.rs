@@ -1,5 +1,4 @@
-//! Which segments are deemed lost (IsLost of RFC 6675, section 4, by whatever rule the detector
-//! gives), and how they are marked.
+//! Marks segments as lost by the rule that the detector gives (IsLost of RFC 6675, section 4).
 
 use std::cmp::Reverse;
 
@@ -9,80 +8,81 @@ use super::{Scoreboard, SegNo, ring};
 use crate::parts::detect::{Overdue, Rule};
 use crate::sender::stream::time_order;
 
-/// What applying a rule found.
+/// The outcome of applying a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Applied {
     /// Segments newly deemed lost.
     pub(crate) newly_lost: u32,
-    /// When the rule should be applied again, if nothing happens before.
-    pub(crate) ask_again: Option<Instant>,
+    /// When to apply the rule again, if no event causes that earlier.
+    pub(crate) apply_again: Option<Instant>,
 }
 
 impl Applied {
-    fn ask_at(&mut self, at: Instant) {
-        self.ask_again = Some(self.ask_again.map_or(at, |earlier| earlier.min(at)));
+    /// Requires that the rule is applied again at `at` or earlier.
+    fn apply_again_by(&mut self, at: Instant) {
+        self.apply_again = Some(self.apply_again.map_or(at, |earlier| earlier.min(at)));
     }
 }
 
 impl Scoreboard {
-    /// Deems lost what `rule` deems lost at `now`.
+    /// Marks the segments that `rule` deems lost at `now`.
     pub(crate) fn apply(&mut self, rule: &Rule, now: Instant) -> Applied {
-        let mut verdict = Applied::default();
+        let mut applied = Applied::default();
         let counted = rule.dupthresh.map(|dupthresh| self.lost_edge(dupthresh));
         let distant =
             rule.distance.zip(self.highest).map(|(d, h)| (h + 1).saturating_sub(d.into()));
         if let Some(edge) = counted.max(distant) {
-            self.mark_holes_below(edge, &mut verdict);
+            self.mark_holes_below(edge, &mut applied);
         }
         if let Some(overdue) = rule.overdue {
-            self.apply_overdue(overdue, now, &mut verdict);
+            self.apply_overdue(overdue, now, &mut applied);
         }
         if let Some(due) = rule.first_hole_due {
             if due > now {
-                verdict.ask_at(due);
+                applied.apply_again_by(due);
             } else if self.entries.front().is_some_and(|e| !e.retransmitted) {
-                verdict.newly_lost += u32::from(self.mark_first_lost());
+                applied.newly_lost += u32::from(self.mark_first_lost());
             }
         }
-        verdict
+        applied
     }
 
-    fn mark_holes_below(&mut self, edge: SegNo, verdict: &mut Applied) {
+    fn mark_holes_below(&mut self, edge: SegNo, applied: &mut Applied) {
         let mut number = self.find_unsacked(self.marked_to.max(self.base));
         while number < edge {
             // A hole that was resent is not lost again by counting (HighRxt in RFC 6675).
             if !self.entry(number).retransmitted && self.mark_lost(number) {
-                verdict.newly_lost += 1;
+                applied.newly_lost += 1;
             }
             number = self.find_unsacked(number + 1);
         }
         self.marked_to = self.marked_to.max(edge);
     }
 
-    fn apply_overdue(&mut self, overdue: Overdue, now: Instant, verdict: &mut Applied) {
+    fn apply_overdue(&mut self, overdue: Overdue, now: Instant, applied: &mut Applied) {
         let Some(last) = self.order.last_before_delivered() else { return };
         while let Some(low) = self.order.first() {
-            let number = self.number(low);
+            let number = self.full_number(low);
             let due = self.entry(number).sent + overdue.wait;
             if due > now {
                 if overdue.eager {
-                    verdict.ask_at(due);
+                    applied.apply_again_by(due);
                     return;
                 }
                 break;
             }
             self.mark_lost(number);
-            verdict.newly_lost += 1;
+            applied.newly_lost += 1;
             if low == last {
                 return;
             }
         }
         // RFC 8985, section 6.2: the timer waits for the last of the eligible segments.
-        verdict.ask_at(self.entry(self.number(last)).sent + overdue.wait);
+        applied.apply_again_by(self.entry(self.full_number(last)).sent + overdue.wait);
     }
 
-    /// The boundary below which every hole has at least `dupthresh` SACKed segments above it
-    /// (RFC 6675, IsLost).
+    /// The boundary below which every hole has at least `dupthresh` SACKed segments above it (RFC
+    /// 6675, IsLost).
     fn lost_edge(&mut self, dupthresh: u32) -> SegNo {
         while self.sacked_from_edge < dupthresh && self.edge > self.base {
             self.edge -= 1;
@@ -99,12 +99,12 @@ impl Scoreboard {
         if self.sacked_from_edge < dupthresh { self.base } else { self.edge }
     }
 
-    /// Deems lost every segment that has been in flight for longer than `rule` allows, whatever
+    /// Marks every segment as lost that has been in flight for longer than `rule` allows, whatever
     /// was delivered since (RFC 8985, section 6.3).
     pub(crate) fn mark_overdue(&mut self, rule: &Rule, now: Instant) {
         let Some(overdue) = rule.overdue else { return };
         while let Some(low) = self.order.first() {
-            let number = self.number(low);
+            let number = self.full_number(low);
             if self.entry(number).sent + overdue.wait > now {
                 break;
             }
@@ -112,7 +112,8 @@ impl Scoreboard {
         }
     }
 
-    /// Deems every segment lost that is not SACKed (RFC 6298's timeout without more to go by).
+    /// Marks every segment as lost that is not SACKed, after a timeout of a sender without a more
+    /// specific rule (RFC 6298).
     pub(crate) fn mark_all_lost(&mut self) {
         for number in self.base..self.end() {
             if !self.entry(number).sacked {
@@ -121,12 +122,13 @@ impl Scoreboard {
         }
     }
 
-    /// Deems the first segment lost.
+    /// Marks the first segment as lost. Returns whether that changed anything.
     pub(crate) fn mark_first_lost(&mut self) -> bool {
         !self.entries.is_empty() && !self.entry(self.base).sacked && self.mark_lost(self.base)
     }
 
-    /// Deems segment `number`, which must not have been delivered, lost.
+    /// Marks segment `number`, which must not have been delivered, as lost. Returns whether that
+    /// changed anything.
     pub(crate) fn mark_lost(&mut self, number: SegNo) -> bool {
         let entry = &mut self.entries[(number - self.base) as usize];
         if entry.lost {
@@ -140,21 +142,23 @@ impl Scoreboard {
         true
     }
 
-    /// Takes back every "lost" that was not acted on yet.
-    pub(crate) fn forgive(&mut self) {
+    /// Unmarks every segment that was deemed lost and not resent since.
+    pub(crate) fn unmark_lost(&mut self) {
         let mut before = None;
         while let Some(number) = self.next_lost() {
             self.lost_queue.pop();
             self.entries[(number - self.base) as usize].lost = false;
             let mut ring = ring(&mut self.entries, self.base);
-            self.order.put_back(&mut ring, number, before, self.latest_delivered);
+            self.order.insert(&mut ring, number, before, self.latest_delivered);
             before = Some(number);
         }
         self.lost = 0;
         self.marked_to = self.base;
     }
 
-    fn number(&self, low: u32) -> SegNo {
-        self.base + u64::from(time_order::low(u64::from(low.wrapping_sub(self.base as u32))))
+    /// The number of the outstanding segment with these low bits.
+    fn full_number(&self, low: u32) -> SegNo {
+        let distance = u64::from(low.wrapping_sub(self.base as u32));
+        self.base + u64::from(time_order::low_bits(distance))
     }
 }

@@ -1,5 +1,5 @@
-//! Splitting segments that have become too big for the path. Only here do numbers change; it
-//! happens a few times in a connection's life, so everything is simply built anew.
+//! Splits segments that have become too big for the path. Segments change their numbers only here.
+//! This happens a few times in the life of a connection, so the scoreboard is simply rebuilt.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -8,8 +8,8 @@ use super::{Entry, Links, Scoreboard};
 use crate::sender::numbers::Renumbered;
 
 impl Scoreboard {
-    /// Splits every segment of more than `max` octets that has not been delivered, and deems the
-    /// pieces lost; none when there is no such segment.
+    /// Splits every segment of more than `max` octets that has not been delivered, and marks the
+    /// pieces as lost. Returns none if there is no such segment.
     pub(crate) fn split(&mut self, max: u32) -> Option<Renumbered> {
         let too_big = |e: &Entry| !e.sacked && e.len > max;
         if !self.entries.iter().any(too_big) {
@@ -61,7 +61,8 @@ mod tests {
     use crate::parts::detect::Rule;
     use unruffled_units::Instant;
 
-    const NO_DOUBT: SpuriousAfter = SpuriousAfter { first: Instant::MAX, others: Instant::MAX };
+    /// No acknowledgement is ambiguous.
+    const UNAMBIGUOUS: SpuriousAfter = SpuriousAfter { first: Instant::MAX, others: Instant::MAX };
 
     fn board() -> Scoreboard {
         let mut board = Scoreboard::new();
@@ -71,14 +72,15 @@ mod tests {
         board
     }
 
-    fn covers(board: &Scoreboard) -> Vec<(u64, u32)> {
+    /// Start and length of each segment.
+    fn ranges(board: &Scoreboard) -> Vec<(u64, u32)> {
         (board.base..board.end()).map(|n| (board.entry(n).start, board.entry(n).len)).collect()
     }
 
     #[test]
-    fn what_is_too_big_becomes_lost_pieces_that_cover_the_same_octets() {
+    fn segments_that_are_too_big_become_lost_pieces_with_the_same_octets() {
         let mut board = board();
-        board.acknowledge(0, &[(1400, 2800)], NO_DOUBT, |_| ());
+        board.acknowledge(0, &[(1400, 2800)], UNAMBIGUOUS, |_| ());
         let renumbered = board.split(600).expect("1400 is more than 600");
         let expected = [
             [(0, 600), (600, 600), (1200, 200)].as_slice(),
@@ -86,7 +88,7 @@ mod tests {
             &[(2800, 600), (3400, 600), (4000, 200)],
             &[(4200, 600), (4800, 600), (5400, 200)],
         ];
-        assert_eq!(covers(&board), expected.concat());
+        assert_eq!(ranges(&board), expected.concat());
         assert_eq!((board.outstanding(), board.sacked(), board.pipe()), (10, 1, 0));
         assert_eq!(board.highest_delivered(), Some(3));
         assert_eq!([0, 1, 2, 3, 4, 5].map(|n| renumbered.first(n)), [0, 3, 4, 7, 10, 11]);
@@ -94,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_split_the_scoreboard_counts_as_before() {
+    fn the_scoreboard_counts_pieces_like_other_segments() {
         let mut board = board();
         board.split(700).expect("too big");
         let now = Instant::from_millis(10);
@@ -102,15 +104,15 @@ mod tests {
             board.retransmit(number, now);
         }
         assert_eq!((board.outstanding(), board.pipe()), (8, 8));
-        board.acknowledge(700, &[(1400, 2100)], NO_DOUBT, |_| ());
+        board.acknowledge(700, &[(1400, 2100)], UNAMBIGUOUS, |_| ());
         assert_eq!((board.outstanding(), board.sacked(), board.pipe()), (7, 1, 6));
         board.apply(&Rule::dupthresh(1), now);
-        board.acknowledge(5600, &[], NO_DOUBT, |_| ());
+        board.acknowledge(5600, &[], UNAMBIGUOUS, |_| ());
         assert_eq!((board.outstanding(), board.sacked(), board.pipe()), (0, 0, 0));
     }
 
     #[test]
-    fn nothing_happens_when_nothing_is_too_big() {
+    fn segments_that_fit_are_not_split() {
         assert!(board().split(1400).is_none());
     }
 }

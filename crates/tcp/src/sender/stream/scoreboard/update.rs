@@ -1,61 +1,62 @@
-//! What an acknowledgement changes on the scoreboard (Update of RFC 6675, section 4).
+//! The effect of an acknowledgement on the scoreboard (Update of RFC 6675, section 4).
 
 use unruffled_units::Instant;
 
 use super::{Links, Scoreboard, SegNo, Timed as _, ring};
 
-/// RACK's guards against ambiguity (RFC 8985, section 6.2, step 2): a retransmission sent after
-/// these cannot be what the acknowledgement covers.
+/// RACK's guards against ambiguity (RFC 8985, section 6.2, step 2). An acknowledgement cannot
+/// answer a retransmission sent after these times, so that retransmission was spurious.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpuriousAfter {
-    /// By the timestamp's echo, or min_RTT before now: of the first segment alone, since it is what the
-    /// echo is of (RFC 7323, section 4.3, step 2).
+    /// The guard for the first outstanding segment: the echoed timestamp, or min_RTT before now.
+    /// The echo applies to this segment alone (RFC 7323, section 4.3, step 2).
     pub(crate) first: Instant,
-    /// min_RTT before now.
+    /// The guard for all other segments: min_RTT before now.
     pub(crate) others: Instant,
 }
 
-/// One segment that an acknowledgement covers and none did before.
+/// A segment that an acknowledgement covers for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Covered {
     pub(crate) number: SegNo,
     /// It was ever retransmitted.
     pub(crate) resent: bool,
-    /// When it was last sent.
+    /// Time of the last transmission.
     pub(crate) sent: Instant,
-    /// That is too late to be what arrived: it was an earlier transmission.
+    /// The last transmission is too recent to have arrived, so an earlier one arrived.
     pub(crate) spurious: bool,
-    /// It was the first one outstanding.
+    /// It was the first outstanding segment.
     pub(crate) first: bool,
 }
 
-/// What one acknowledgement newly delivered, cumulatively or selectively.
+/// The segments that one acknowledgement covers for the first time, cumulatively or selectively.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Delivery {
-    /// Segments newly covered.
+    /// Number of segments covered for the first time.
     pub(crate) segments: u32,
-    /// Of those, the ones covered selectively.
+    /// Number of those that are covered selectively.
     pub(crate) sacked: u32,
-    /// Segments that the cumulative point passed, SACKed earlier or not.
+    /// Segments that the cumulative point passed, whether they had been SACKed before or not.
     pub(crate) passed: u32,
-    /// The last one covered; with `segments == 1` the only one.
+    /// The last segment covered, which is the only one if `segments` is 1.
     pub(crate) number: SegNo,
-    /// Whether that one was ever retransmitted.
+    /// Whether segment `number` was ever retransmitted.
     pub(crate) retransmitted: bool,
-    /// Latest transmission among the covered ones that were never retransmitted (Karn's rule).
+    /// Latest transmission among the covered segments that were never retransmitted (Karn's rule).
     pub(crate) original_sent: Option<Instant>,
     /// Whether any covered segment was ever retransmitted.
     pub(crate) any_retransmitted: bool,
-    /// The latest-sent covered segment that is not a suspected spurious retransmission (RFC 8985,
-    /// section 6.2, step 2): when it was sent.
+    /// Latest transmission among the covered segments, without retransmissions that are suspected
+    /// to be spurious (RFC 8985, section 6.2, step 2).
     pub(crate) latest_sent: Option<Instant>,
-    /// A segment that was never retransmitted arrived behind a later one (RFC 8985, step 3).
+    /// A segment that was never retransmitted arrived after a later one (RFC 8985, section 6.2,
+    /// step 3).
     pub(crate) reordered: bool,
 }
 
 impl Scoreboard {
-    /// Takes in one acknowledgement: cumulative up to offset `una`, then `blocks` of offsets.
-    /// `on_delivered` is told of every newly covered segment.
+    /// Processes one acknowledgement, which is cumulative up to offset `una` and has SACK `blocks`
+    /// of offsets. Calls `on_delivered` for each segment that it covers for the first time.
     pub(crate) fn acknowledge(
         &mut self,
         una: u64,
@@ -109,8 +110,8 @@ impl Scoreboard {
         d
     }
 
-    /// Whether an acknowledgement up to offset `una` covers segments that were sent once, at least
-    /// one, and no hole is open.
+    /// Returns whether an acknowledgement up to offset `una` covers at least one segment, each was
+    /// sent once, and no hole is open.
     #[inline]
     pub(crate) fn is_in_order(&self, una: u64) -> bool {
         let Some(front) = self.entries.front() else { return false };
@@ -128,7 +129,7 @@ impl Scoreboard {
         }) && last == Some(una)
     }
 
-    /// What [`Self::acknowledge`] does if [`Self::is_in_order`].
+    /// Does the same as [`Self::acknowledge`] for an acknowledgement that [`Self::is_in_order`].
     #[inline(always)]
     pub(crate) fn acknowledge_in_order(
         &mut self,
@@ -140,7 +141,8 @@ impl Scoreboard {
             let key = front.key();
             on_delivered(front.sent);
             d.segments += 1;
-            (d.number, d.original_sent) = (self.base, Some(front.sent));
+            d.number = self.base;
+            d.original_sent = Some(front.sent);
             let latest = self.latest_delivered < Some(key);
             if latest {
                 self.latest_delivered = Some(key);
@@ -157,7 +159,7 @@ impl Scoreboard {
         Delivery { passed: d.segments, latest_sent: d.original_sent, ..d }
     }
 
-    /// Books segment `number` as delivered and takes it out of the time order.
+    /// Records segment `number` as delivered and removes it from the time order.
     fn deliver(
         &mut self,
         number: SegNo,
@@ -171,20 +173,21 @@ impl Scoreboard {
         d.segments += 1;
         d.number = number;
         d.retransmitted = entry.retransmitted;
-        let (sent, end) = (entry.sent, entry.end());
+        let sent = entry.sent;
+        let end = entry.end();
         let was_lost = std::mem::take(&mut entry.lost);
         self.lost -= u32::from(was_lost);
         self.resent -= u32::from(std::mem::take(&mut entry.resent));
-        let suspect = entry.retransmitted && sent > spurious_after;
+        let spurious = entry.retransmitted && sent > spurious_after;
         let resent = entry.retransmitted;
-        on_delivered(Covered { number, resent, sent, spurious: suspect, first });
+        on_delivered(Covered { number, resent, sent, spurious, first });
         d.any_retransmitted |= entry.retransmitted;
         if !entry.retransmitted {
             d.original_sent = d.original_sent.max(Some(sent));
             d.reordered |= highest_before.is_some_and(|h| number < h);
         }
         let mut ring = ring(&mut self.entries, self.base);
-        if !suspect {
+        if !spurious {
             d.latest_sent = d.latest_sent.max(Some(sent));
             if self.latest_delivered.is_none_or(|latest| (sent, end) > latest) {
                 self.latest_delivered = Some((sent, end));
@@ -201,7 +204,7 @@ impl Scoreboard {
         self.highest = self.highest.max(Some(number));
     }
 
-    /// The first segment that starts at or behind `offset`.
+    /// The first segment that starts at or after `offset`.
     fn first_at_or_after(&self, offset: u64) -> Option<SegNo> {
         let front = self.entries.front()?;
         // Segments of equal size make the first guess right.

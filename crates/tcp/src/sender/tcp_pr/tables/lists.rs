@@ -1,6 +1,7 @@
-//! The lists of TCP-PR's tables. To-be-ack is the set of packets that are `waiting`, in the order of
-//! their sending in `transmissions`; memorize is the part of it that was sent before `snapshot`.
-//! To-be-sent is not here: that are the scoreboard's lost packets, then new data.
+//! The lists of TCP-PR's tables. To-be-ack is the set of packets that are `waiting`. The list
+//! `transmissions` has them in the order of transmission. Memorize is the subset that was sent
+//! before `snapshot`. To-be-sent is not in this module: it consists of the scoreboard's lost
+//! packets and of new data.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -10,20 +11,23 @@ use unruffled_units::Instant;
 use crate::ring;
 use crate::sender::stream::{Renumbered, SegNo};
 
-/// One packet that was sent and lies above the cumulative point. In 20 octets, so that with its place on
-/// the scoreboard, that in [`Lists::transmissions`] and the room for more a segment has no more than 64.
+/// A packet that was sent and lies above the cumulative point. It takes 20 octets, so that a
+/// segment takes at most 64 together with its entry on the scoreboard, its entry in
+/// [`Lists::transmissions`] and the spare capacity.
 #[derive(Clone, Copy, Debug)]
 #[repr(Rust, packed(4))]
 pub(super) struct Packet {
-    /// time(n) and cwnd(n): when it was last sent, and the window then.
+    /// time(n): time of the last transmission.
     pub(super) time: Instant,
+    /// cwnd(n): the window at that time.
     pub(super) cwnd: f64,
-    /// Which transmission that was, while the packet is in to-be-ack.
+    /// The number of that transmission, while the packet is in to-be-ack.
     waiting: Option<Serial>,
 }
 
-/// Which transmission, counted over all packets: the low 31 bits, since no two that are compared are
-/// half that range apart, above one that is set.
+/// The number of a transmission, counted over all packets. The low 31 bits of the number are stored
+/// above a bit that is always set. Transmissions that are compared are less than half of that range
+/// apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Serial(NonZeroU32);
 
@@ -37,37 +41,39 @@ impl Serial {
     }
 }
 
+/// To-be-ack and memorize.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lists {
     packets: VecDeque<Packet>,
-    /// Number of the first of them.
+    /// Number of the first packet.
     base: SegNo,
-    /// Transmissions by the low bits of their packet's number, in the order of time; those that are not
-    /// their packet's last, or whose packet waits no more, are passed over when they come to the front.
+    /// The low bits of the packet's number for each transmission, in the order of time. An entry is
+    /// skipped at the front if its packet was sent again or is no longer in to-be-ack.
     transmissions: VecDeque<u32>,
-    /// How many there were before them.
+    /// Number of transmissions before the first entry.
     passed: u32,
     /// |to-be-ack|.
     to_be_ack: u32,
-    /// How many transmissions there had been when memorize was filled, and |memorize|.
+    /// Number of transmissions before memorize was last filled.
     snapshot: u32,
+    /// |memorize|.
     memorized: u32,
 }
 
 impl Lists {
-    /// What they take, in octets.
+    /// Memory of the lists, in octets.
     pub(super) fn octets(&self) -> usize {
         self.packets.capacity() * size_of::<Packet>()
             + self.transmissions.capacity() * size_of::<u32>()
     }
 
-    /// Frees what is not in use.
+    /// Frees memory that is not in use.
     pub(super) fn shrink(&mut self) {
         self.packets.shrink_to_fit();
         self.transmissions.shrink_to_fit();
     }
 
-    /// Nothing is above the cumulative point.
+    /// Returns whether no packet lies above the cumulative point.
     pub(super) fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
@@ -88,7 +94,7 @@ impl Lists {
         self.memorized = self.to_be_ack;
     }
 
-    /// Packet `n` left with this window (lines 26 and 27).
+    /// Records that packet `n` was sent at `time` with this window (lines 26 and 27).
     pub(super) fn on_sent(&mut self, n: SegNo, time: Instant, cwnd: f64) {
         let packet = Packet { time, cwnd, waiting: Some(Serial::of(self.count())) };
         match self.packets.get_mut((n - self.base) as usize) {
@@ -102,25 +108,26 @@ impl Lists {
         self.to_be_ack += 1;
     }
 
-    /// Every packet below `n` has been acknowledged.
-    pub(super) fn forget_below(&mut self, n: SegNo) {
+    /// Discards the packets below `n`, which have all been acknowledged.
+    pub(super) fn discard_below(&mut self, n: SegNo) {
         while self.base < n && self.packets.pop_front().is_some() {
             self.base += 1;
         }
     }
 
-    /// Packets are smaller than before by `ratio`.
+    /// Multiplies each cwnd(n) by `ratio`.
     pub(super) fn scale(&mut self, ratio: f64) {
         self.packets.iter_mut().for_each(|packet| packet.cwnd *= ratio);
     }
 
-    /// Every packet was sent with this window.
+    /// Sets each cwnd(n).
     #[cfg(test)]
     pub(super) fn set_windows(&mut self, cwnd: f64) {
         self.packets.iter_mut().for_each(|packet| packet.cwnd = cwnd);
     }
 
-    /// Packets were split; those that are `lost` for it are in to-be-ack no more.
+    /// Packets were split and have other numbers. Removes those for which `lost` holds from
+    /// to-be-ack.
     pub(super) fn split(&mut self, numbers: &Renumbered, lost: impl Fn(SegNo) -> bool) {
         let mut packets = VecDeque::with_capacity(self.packets.len());
         for n in self.base..self.base + self.packets.len() as u64 {
@@ -134,14 +141,14 @@ impl Lists {
         let base = self.base;
         self.base = numbers.first(base);
         for low in &mut self.transmissions {
-            *low = numbers.first(whole(*low, base)) as u32;
+            *low = numbers.first(full_number(*low, base)) as u32;
         }
     }
 
     /// The packet of to-be-ack that was sent first.
     pub(super) fn earliest(&mut self) -> Option<(SegNo, Packet)> {
         while let Some(&low) = self.transmissions.front() {
-            let n = whole(low, self.base);
+            let n = full_number(low, self.base);
             if let Some(packet) = self.packet(n)
                 && packet.waiting == Some(Serial::of(self.passed))
             {
@@ -153,23 +160,24 @@ impl Lists {
         None
     }
 
+    /// Packet `n`, if it was sent and lies above the cumulative point.
     pub(super) fn packet(&self, n: SegNo) -> Option<Packet> {
         self.packets.get(n.checked_sub(self.base)? as usize).copied()
     }
 
-    /// Transmissions so far.
+    /// Number of transmissions so far.
     fn count(&self) -> u32 {
         self.passed.wrapping_add(self.transmissions.len() as u32)
     }
 
-    /// Takes packet `n` out of to-be-ack and memorize; says whether it was in memorize.
+    /// Removes packet `n` from to-be-ack and memorize. Returns whether it was in memorize.
     pub(super) fn remove(&mut self, n: SegNo) -> bool {
         let Some(packet) = self.packets.get_mut((n - self.base) as usize) else { return false };
         let Some(serial) = packet.waiting else { return false };
         packet.waiting = None;
         self.to_be_ack -= 1;
         let before = serial.is_before(Serial::of(self.snapshot));
-        // Where memorize is empty, the snapshot may be any number of transmissions ago.
+        // While memorize is empty, the snapshot may be too old to be compared with.
         let memorized = self.memorized > 0 && before;
         self.memorized -= u32::from(memorized);
         memorized
@@ -177,6 +185,6 @@ impl Lists {
 }
 
 /// The number with these low bits that is nearest to `base`.
-fn whole(low: u32, base: SegNo) -> SegNo {
+fn full_number(low: u32, base: SegNo) -> SegNo {
     base.wrapping_add_signed(i64::from(low.wrapping_sub(base as u32) as i32))
 }

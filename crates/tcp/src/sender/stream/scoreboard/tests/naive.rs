@@ -1,8 +1,8 @@
-//! The scoreboard against a model that scans everything, with every rule and every event.
+//! Compares the scoreboard with a model that scans all segments, for every rule and every event.
 
 use super::*;
 
-/// One segment of the second model, which remembers what was deemed lost.
+/// One outstanding segment of the model.
 #[derive(Clone, Debug)]
 struct Segment {
     start: u64,
@@ -24,13 +24,13 @@ impl Segment {
     }
 }
 
-/// Everything that the scoreboard does, by scanning.
+/// A scoreboard that scans all segments.
 struct Naive {
     base: SegNo,
     segments: Vec<Segment>,
     /// RACK.xmit_ts and RACK.end_seq.
     latest: Option<(Instant, u64)>,
-    /// Below this, counting has had its say.
+    /// Holes below this number were deemed lost by counting at some time.
     counted_to: SegNo,
     highest: Option<SegNo>,
 }
@@ -54,7 +54,7 @@ impl Naive {
             let below = i < passed;
             d.passed += u32::from(below);
             let blocked = |&(l, r): &(u64, u64)| l <= s.start && s.end() <= r;
-            // What is partly acknowledged starts where the rest does.
+            // A segment that is partly acknowledged starts at its first unacknowledged octet.
             let rest = Segment { start: s.start.max(una), ..s.clone() };
             let selectively = !below
                 && blocks.iter().any(|b| {
@@ -84,7 +84,9 @@ impl Naive {
             }
             self.highest = self.highest.max(Some(number));
             let s = &mut self.segments[i];
-            (s.sacked, s.lost, s.resent) = (true, false, false);
+            s.sacked = true;
+            s.lost = false;
+            s.resent = false;
         }
         self.segments.drain(..passed);
         self.base += passed as u64;
@@ -98,12 +100,20 @@ impl Naive {
     fn lose(&mut self, i: usize) -> u32 {
         let s = &mut self.segments[i];
         let newly = !s.lost;
-        (s.lost, s.resent) = (true, false);
+        s.lost = true;
+        s.resent = false;
         u32::from(newly)
     }
 
+    fn resend(&mut self, i: usize, now: Instant) {
+        let s = &mut self.segments[i];
+        s.sent = now;
+        s.retransmitted = true;
+        s.lost = false;
+    }
+
     fn apply(&mut self, rule: &Rule, now: Instant) -> Applied {
-        let mut verdict = Applied::default();
+        let mut applied = Applied::default();
         let mut edge = self.base;
         if let Some(dupthresh) = rule.dupthresh {
             let mut above = 0;
@@ -119,30 +129,31 @@ impl Naive {
             edge = edge.max((highest + 1).saturating_sub(distance.into()));
         }
         for i in 0..self.segments.len() {
-            let (number, s) = (self.base + i as u64, &self.segments[i]);
+            let number = self.base + i as u64;
+            let s = &self.segments[i];
             if number >= self.counted_to && number < edge && !s.sacked && !s.retransmitted {
-                verdict.newly_lost += self.lose(i);
+                applied.newly_lost += self.lose(i);
             }
         }
         self.counted_to = self.counted_to.max(edge);
         if let Some(Overdue { wait, eager }) = rule.overdue {
             let eligible = |s: &Segment| self.latest.is_some_and(|l| (s.sent, s.end()) < l);
-            let held = self.segments.iter().map(|s| s.in_flight() && eligible(s));
-            let held: Vec<bool> = held.collect();
-            for i in (0..self.segments.len()).filter(|&i| held[i]) {
+            let awaited = self.segments.iter().map(|s| s.in_flight() && eligible(s));
+            let awaited: Vec<bool> = awaited.collect();
+            for i in (0..self.segments.len()).filter(|&i| awaited[i]) {
                 let due = self.segments[i].sent + wait;
                 if due <= now {
-                    verdict.newly_lost += self.lose(i);
+                    applied.newly_lost += self.lose(i);
                 } else {
-                    let ask = verdict.ask_again.map_or(due, |at| match eager {
+                    let again = applied.apply_again.map_or(due, |at| match eager {
                         true => at.min(due),
                         false => at.max(due),
                     });
-                    verdict.ask_again = Some(ask);
+                    applied.apply_again = Some(again);
                 }
             }
         }
-        verdict
+        applied
     }
 
     fn pipe(&self) -> u32 {
@@ -155,8 +166,9 @@ impl Naive {
     }
 }
 
+/// An operation on the scoreboard and the model.
 #[derive(Clone, Debug)]
-enum Deed {
+enum Operation {
     Push(usize, u32),
     Ack {
         to: Index,
@@ -171,11 +183,11 @@ enum Deed {
     LoseFirst,
     LoseAll,
     LoseOverdue(u64),
-    Forgive,
+    UnmarkLost,
     Renege,
 }
 
-fn deeds() -> impl Strategy<Value = Vec<Deed>> {
+fn operations() -> impl Strategy<Value = Vec<Operation>> {
     let ack = (
         any::<Index>(),
         0..SEGMENT,
@@ -184,9 +196,9 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
         0..2 * SEGMENT,
         (0..200_u64, 0..200_u64),
     )
-        .prop_map(|(to, within, moves, blocks, ragged, guards)| Deed::Ack {
+        .prop_map(|(to, within, moves, blocks, ragged, guards)| Operation::Ack {
             to,
-            // Half of the acknowledgements keep to whole segments.
+            // Half of the acknowledgements end at the end of a segment.
             within: if within % 2 == 0 { 0 } else { within },
             moves,
             blocks,
@@ -194,19 +206,19 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
             guards,
         });
     let len = prop_oneof![Just(SEGMENT as u32), 1..=SEGMENT as u32];
-    let deed = prop_oneof![
-        4 => (1..20_usize, len).prop_map(|(count, len)| Deed::Push(count, len)),
-        1 => (1..2000_usize).prop_map(|count| Deed::Push(count, SEGMENT as u32)),
+    let operation = prop_oneof![
+        4 => (1..20_usize, len).prop_map(|(count, len)| Operation::Push(count, len)),
+        1 => (1..2000_usize).prop_map(|count| Operation::Push(count, SEGMENT as u32)),
         10 => ack,
-        6 => (1..20_usize).prop_map(Deed::Resend),
-        2 => any::<Index>().prop_map(Deed::ResendAny),
-        1 => Just(Deed::LoseFirst),
-        1 => Just(Deed::LoseAll),
-        1 => (0..300_u64).prop_map(Deed::LoseOverdue),
-        1 => Just(Deed::Forgive),
-        1 => Just(Deed::Renege),
+        6 => (1..20_usize).prop_map(Operation::Resend),
+        2 => any::<Index>().prop_map(Operation::ResendAny),
+        1 => Just(Operation::LoseFirst),
+        1 => Just(Operation::LoseAll),
+        1 => (0..300_u64).prop_map(Operation::LoseOverdue),
+        1 => Just(Operation::UnmarkLost),
+        1 => Just(Operation::Renege),
     ];
-    prop::collection::vec(deed, 1..60)
+    prop::collection::vec(operation, 1..60)
 }
 
 fn rules() -> impl Strategy<Value = Rule> {
@@ -227,9 +239,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_step_is_what_a_scan_would_find(
+    fn every_operation_has_the_same_result_as_a_scan(
         base in bases(),
-        deeds in deeds(),
+        operations in operations(),
         rules in prop::collection::vec(rules(), 1..4),
     ) {
         let mut board = board(base);
@@ -238,11 +250,11 @@ proptest! {
         let mut now = Instant::from_millis(1000);
         let origin = 5_000_000;
         let mut una = origin;
-        for (deed, rule) in deeds.into_iter().zip(rules.into_iter().cycle()) {
-            // Every deed has its instant, so that what is sent in one goes in order of the stream.
+        for (operation, rule) in operations.into_iter().zip(rules.into_iter().cycle()) {
+            // Time passes between operations, so that segments sent at one time are in stream order.
             now += Duration::from_millis(7);
-            match deed {
-                Deed::Push(count, len) => for _ in 0..count {
+            match operation {
+                Operation::Push(count, len) => for _ in 0..count {
                     let start = model.next_offset(una);
                     board.push(start, len, now);
                     let new = Segment {
@@ -251,7 +263,7 @@ proptest! {
                     };
                     model.segments.push(new);
                 },
-                Deed::Ack { to, within, moves, blocks, ragged, guards } => {
+                Operation::Ack { to, within, moves, blocks, ragged, guards } => {
                     let end = model.next_offset(una);
                     if moves && !model.segments.is_empty() {
                         let to = &model.segments[to.index(model.segments.len())];
@@ -272,22 +284,21 @@ proptest! {
                         SpuriousAfter { first: ago(guards.0), others: ago(guards.1) };
                     let d = board.acknowledge(una, &blocks, guard, |_| {});
                     let expected = model.acknowledge(una, &blocks, guard);
-                    // With several segments it does not matter which comes last.
+                    // With several segments, their order is not specified.
                     let d = if d.segments == 1 { d } else {
                         Delivery { number: expected.number, retransmitted: expected.retransmitted, ..d }
                     };
                     prop_assert_eq!(d, expected);
                     prop_assert_eq!(board.apply(&rule, now), model.apply(&rule, now));
                 }
-                Deed::Resend(times) => for _ in 0..times {
+                Operation::Resend(times) => for _ in 0..times {
                     let next = model.next_lost();
                     prop_assert_eq!(board.next_lost(), next);
                     let Some(next) = next else { break };
                     board.retransmit(next, now);
-                    let s = &mut model.segments[(next - model.base) as usize];
-                    (s.sent, s.retransmitted, s.lost) = (now, true, false);
+                    model.resend((next - model.base) as usize, now);
                 },
-                Deed::ResendAny(which) => {
+                Operation::ResendAny(which) => {
                     let holes: Vec<usize> = (0..model.segments.len())
                         .filter(|&i| !model.segments[i].sacked)
                         .collect();
@@ -296,14 +307,14 @@ proptest! {
                         board.retransmit(model.base + i as u64, now);
                         let s = &mut model.segments[i];
                         s.resent |= !s.lost;
-                        (s.sent, s.retransmitted, s.lost) = (now, true, false);
+                        model.resend(i, now);
                     }
                 }
-                Deed::LoseFirst => {
+                Operation::LoseFirst => {
                     let open = model.segments.first().is_some_and(|s| !s.sacked);
                     prop_assert_eq!(board.mark_first_lost(), open && model.lose(0) == 1);
                 }
-                Deed::LoseAll => {
+                Operation::LoseAll => {
                     board.mark_all_lost();
                     for i in 0..model.segments.len() {
                         if !model.segments[i].sacked {
@@ -311,7 +322,7 @@ proptest! {
                         }
                     }
                 }
-                Deed::LoseOverdue(ms) => {
+                Operation::LoseOverdue(ms) => {
                     let wait = Duration::from_millis(ms);
                     let overdue = Overdue { wait, eager: false };
                     board.mark_overdue(&Rule { overdue: Some(overdue), ..Rule::default() }, now);
@@ -321,13 +332,13 @@ proptest! {
                         }
                     }
                 }
-                Deed::Forgive => {
-                    board.forgive();
+                Operation::UnmarkLost => {
+                    board.unmark_lost();
                     model.segments.iter_mut().for_each(|s| s.lost = false);
                     model.counted_to = model.base;
                 }
-                Deed::Renege => {
-                    board.forget_sacks();
+                Operation::Renege => {
+                    board.discard_sacks();
                     model.segments.iter_mut().for_each(|s| s.sacked = false);
                     model.counted_to = model.base;
                 }

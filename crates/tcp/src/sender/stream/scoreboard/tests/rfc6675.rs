@@ -1,17 +1,18 @@
-//! The scoreboard against RFC 6675, written out over a plain list.
+//! Compares the scoreboard with a literal transcription of RFC 6675.
 
 use super::*;
 
-/// RFC 6675, sections 2 and 4, word for word, over a plain list; equal segments, constant DupThresh.
+/// RFC 6675, sections 2 and 4, transcribed literally over a plain list, for segments of equal
+/// length and a constant DupThresh.
 #[derive(Default)]
 struct Rfc6675 {
-    /// HighACK: all below this have been acknowledged.
+    /// HighACK: all segments below this number have been acknowledged.
     base: SegNo,
     /// Whether each outstanding segment is SACKed.
     sacked: Vec<bool>,
     /// HighRxt, exclusive.
     high_rxt: SegNo,
-    /// Holes that rule (3) resent, in the order of their sending.
+    /// Holes that rule (3) resent, in the order of transmission.
     by_rule_3: Vec<SegNo>,
 }
 
@@ -24,11 +25,13 @@ impl Rfc6675 {
         (self.base..self.end()).filter(|&n| !self.sacked[(n - self.base) as usize])
     }
 
-    /// For every outstanding segment: "either DupThresh discontiguous SACKed sequences have arrived
-    /// above 'SeqNum' or more than (DupThresh - 1) * SMSS bytes with sequence numbers greater than
-    /// 'SeqNum' have been SACKed".
+    /// IsLost, for every outstanding segment: "either DupThresh discontiguous SACKed sequences have
+    /// arrived above 'SeqNum' or more than (DupThresh - 1) * SMSS bytes with sequence numbers
+    /// greater than 'SeqNum' have been SACKed".
     fn is_lost(&self, dup_thresh: u64) -> Vec<bool> {
-        let (mut sequences, mut bytes, mut above) = (0, 0, false);
+        let mut sequences = 0;
+        let mut bytes = 0;
+        let mut above = false;
         let mut lost = vec![false; self.sacked.len()];
         for i in (0..self.sacked.len()).rev() {
             lost[i] = sequences >= dup_thresh || bytes > (dup_thresh - 1) * SEGMENT;
@@ -47,7 +50,8 @@ impl Rfc6675 {
         self.holes().map(each).sum()
     }
 
-    /// NextSeg, rules (1) and (3): without (1.c), rule (1) is rule (3).
+    /// NextSeg, rule (1) with `lost`, and rule (3) without: rule (3) is rule (1) without condition
+    /// (1.c).
     fn next_seg(&self, lost: Option<&[bool]>) -> Option<SegNo> {
         let highest = self.base + self.sacked.iter().rposition(|&s| s)? as u64;
         let lost = |n: SegNo| lost.is_none_or(|lost| lost[(n - self.base) as usize]);
@@ -58,11 +62,12 @@ impl Rfc6675 {
 #[derive(Clone, Debug)]
 enum Step {
     Push(usize),
-    /// How far the cumulative point moves, and what is SACKed.
+    /// An acknowledgement: how far the cumulative point moves, whether it moves, and the SACK
+    /// blocks.
     Ack(Index, bool, Vec<(Index, u64)>),
-    /// Rule (1), up to so many times.
+    /// Resends by rule (1), up to this number of times.
     ResendLost(usize),
-    /// Rule (3).
+    /// Resends by rule (3).
     ResendHole,
 }
 
@@ -81,7 +86,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn losses_pipe_and_what_to_resend_are_rfc_6675s(
+    fn losses_pipe_and_retransmissions_follow_rfc_6675(
         base in bases(),
         dup_thresh in 1..20_u32,
         steps in steps(),
@@ -116,8 +121,7 @@ proptest! {
                     model.high_rxt = model.high_rxt.max(una);
                     let octets: Vec<(u64, u64)> =
                         blocks.iter().map(|&(l, r)| (l * SEGMENT, r * SEGMENT)).collect();
-                    let no_doubt = SpuriousAfter { first: now, others: now };
-                    board.acknowledge(una * SEGMENT, &octets, no_doubt, |_| {});
+                    board.acknowledge(una * SEGMENT, &octets, UNAMBIGUOUS, |_| {});
                     board.apply(&Rule::dupthresh(dup_thresh), now);
                 }
                 Step::ResendLost(times) => for _ in 0..times {
@@ -128,7 +132,7 @@ proptest! {
                     model.high_rxt = next + 1;
                 },
                 Step::ResendHole => {
-                    // Rule (3) holds when rule (1) does not.
+                    // Rule (3) applies when rule (1) finds no segment.
                     let lost = model.is_lost(u64::from(dup_thresh));
                     if model.next_seg(Some(&lost)).is_none() {
                         let next = model.next_seg(None);
@@ -152,8 +156,8 @@ proptest! {
                 let waiting = !model.sacked[i] && lost[i] && n >= model.high_rxt;
                 prop_assert_eq!(entry.lost, waiting, "segment {} of {}..", n, model.base);
             }
-            // A hole that rule (3) resent counts twice until it is acknowledged; by the RFC only
-            // until it is lost by counting.
+            // By the RFC, a hole that rule (3) resent counts twice until IsLost holds for it. On the
+            // scoreboard it counts twice until it is acknowledged.
             let twice = model.by_rule_3.iter().filter(|&&n| {
                 n >= model.base && {
                     let i = (n - model.base) as usize;

@@ -1,5 +1,6 @@
-//! The machine against Tables 1 and 3 written out with lists. The copy shares our reading of what the
-//! print leaves open; the values computed by hand stand in `table_1` and `table_3`.
+//! Compares the code with a literal copy of Tables 1 and 3 that uses lists. Where the paper leaves
+//! something open, the copy follows the same reading as the code. Values computed by hand are in
+//! `table_1` and `table_3`.
 
 use std::cell::Cell;
 
@@ -8,7 +9,7 @@ use proptest::test_runner::{Config as Proptest, RngAlgorithm, TestRng, TestRunne
 
 use super::*;
 
-/// A table with lists, as printed, but for what the text adds to it (see the comments above).
+/// A table with lists, as printed, and with the rules that the text adds.
 struct Table {
     form: Form,
     whole: Whole,
@@ -23,13 +24,13 @@ struct Table {
     to_be_sent: BTreeSet<SegNo>,
     to_be_ack: BTreeSet<SegNo>,
     time: Vec<(Instant, f64)>,
-    /// How often lines 9, 9b and 12c to 12f of Table 3 were reached, and line 22 with memorize not
-    /// empty, which only Table 1 can.
+    /// How often lines 9, 9b and 12c to 12f of Table 3 were reached, and line 22 while memorize was
+    /// not empty, which is possible only with Table 1.
     reached: [u32; 4],
 }
 
 impl Table {
-    /// With a first round-trip time of 100 ms.
+    /// A table after a handshake that took 100 ms.
     fn new(form: Form, whole: Whole, cwnd: f64) -> Self {
         Self {
             form,
@@ -51,7 +52,7 @@ impl Table {
 
     fn drop(&mut self, time: Instant) -> Option<SegNo> {
         let overdue = |&&n: &&SegNo| time > self.time[n as usize].0 + self.mxrtt;
-        // Of several overdue, the one that was sent first has been overdue longest.
+        // Of several overdue packets, the one sent first has been overdue longest.
         let n = *self.to_be_ack.iter().filter(overdue).min_by_key(|&&n| self.time[n as usize].0)?;
         self.to_be_ack.remove(&n);
         self.to_be_sent.insert(n);
@@ -112,7 +113,7 @@ impl Table {
 
     fn flush(&mut self, time: Instant) -> Vec<SegNo> {
         let mut sent = Vec::new();
-        // Whole packets: cwnd 3.5 is 3, and less than one is one.
+        // With whole packets, cwnd 3.5 counts as 3, and less than one as one.
         let cwnd = match self.whole {
             Whole::Never => self.cwnd,
             Whole::Always if self.cwnd < 1.0 => 1.0,
@@ -129,13 +130,13 @@ impl Table {
     }
 }
 
-/// Time that passes, then the packets that are acknowledged: so many of those that are open, from
-/// the so manieth.
+/// The time that passes, in ms, and then the unacknowledged packets that are acknowledged: the
+/// index of the first, and their number.
 type Step = (u64, usize, usize);
 
-/// Plays `steps` on the machine and on the table.
-fn play(form: Form, whole: Whole, steps: &[Step]) -> [u32; 4] {
-    let mut run = Run::of(form, 2);
+/// Runs `steps` on the code and on the table. Returns how often the table reached its lines.
+fn run_steps(form: Form, whole: Whole, steps: &[Step]) -> [u32; 4] {
+    let mut run = Run::with_form(form, 2);
     run.pr.settings.whole = whole;
     run.pr.on_handshake(ms(100));
     let mut table = Table::new(form, whole, 2.0);
@@ -151,14 +152,14 @@ fn play(form: Form, whole: Whole, steps: &[Step]) -> [u32; 4] {
                 break;
             }
         }
-        // Some of those sent arrive, in any order, dropped or not: a selective acknowledgement.
+        // A selective acknowledgement covers packets in any order, dropped or not.
         let open = (0..run.next).filter(|n| !acked.contains(n));
         let covered: Vec<SegNo> = open.skip(from).take(count).collect();
         acked.extend(&covered);
         table.ack(&covered, now);
         assert_eq!(run.ack(covered, now), table.flush(now));
         let cumulative = (0..).find(|n| !acked.contains(n)).expect("endless");
-        run.pr.forget_below(cumulative);
+        run.pr.discard_below(cumulative);
         let window = (table.cwnd, table.ssthresh);
         assert_eq!((run.cwnd(), run.ssthresh()), window);
         assert_eq!((run.pr.srtt, run.pr.mxrtt()), (table.srtt, table.mxrtt));
@@ -169,12 +170,14 @@ fn play(form: Form, whole: Whole, steps: &[Step]) -> [u32; 4] {
     table.reached
 }
 
-/// Plays many random series, the same ones each time; gives how many of them reached the lines.
-fn series(form: Form) -> [u32; 4] {
+/// Runs many series of random steps, always the same ones. Returns the number of series that
+/// reached each line.
+fn run_series(form: Form) -> [u32; 4] {
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let config = Proptest { failure_persistence: None, ..Proptest::with_cases(256) };
     let mut runner = TestRunner::new_with_rng(config, rng);
-    // Packets arrive in order; or all but the first few; or in any order; or none does for long.
+    // Packets arrive in order, or all but the first few, or in any order, or none arrives for a
+    // long time.
     let in_order = vec((0_u64..20, 0_usize..1, 1_usize..4), 1..60);
     let holes = vec((0_u64..20, 1_usize..4, 1_usize..3), 1..60);
     let reordered = vec((0_u64..100, 0_usize..12, 1_usize..3), 1..60);
@@ -183,8 +186,8 @@ fn series(form: Form) -> [u32; 4] {
     let reached = Cell::new([0_u32; 4]);
     let result = runner.run(&series, |steps| {
         let steps = steps.concat();
-        play(form, Whole::Always, &steps);
-        let lines = play(form, Whole::Never, &steps);
+        run_steps(form, Whole::Always, &steps);
+        let lines = run_steps(form, Whole::Never, &steps);
         let count = |i: usize| reached.get()[i] + u32::from(lines[i] > 0);
         reached.set([count(0), count(1), count(2), count(3)]);
         Ok(())
@@ -196,15 +199,15 @@ fn series(form: Form) -> [u32; 4] {
 }
 
 #[test]
-fn the_machine_does_what_table_1_says() {
-    let reached = series(Form::Basic);
+fn the_basic_form_has_the_same_results_as_table_1() {
+    let reached = run_series(Form::Basic);
     assert_eq!(reached[..3], [0; 3], "none of Table 3's lines");
-    assert!(reached[3] > 32, "growth with memorize not empty: {reached:?} of 256");
+    assert!(reached[3] > 32, "growth while memorize is not empty: {reached:?} of 256");
 }
 
 #[test]
-fn the_machine_does_what_table_3_says_and_the_series_reach_its_lines() {
-    let reached = series(Form::Extreme);
+fn the_extreme_form_has_the_same_results_as_table_3() {
+    let reached = run_series(Form::Extreme);
     assert!(reached[..3].iter().all(|&n| n > 64), "9, 9b, 12c to 12f: {reached:?} of 256");
-    assert_eq!(reached[3], 0, "no growth with memorize not empty");
+    assert_eq!(reached[3], 0, "no growth while memorize is not empty");
 }

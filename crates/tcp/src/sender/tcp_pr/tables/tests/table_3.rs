@@ -1,10 +1,10 @@
-//! From extreme losses into the exponential backoff and out of it, by Table 3, computed by hand.
+//! Extreme losses and the exponential backoff by Table 3, computed by hand.
 
 use super::*;
 
 #[test]
-fn extreme_losses_back_off_and_begin_again() {
-    // 0 to 7 leave at 0 ms with cwnd 8 and are lost, mxrtt 300 ms.
+fn after_extreme_losses_the_sender_backs_off_and_begins_again() {
+    // 0 to 7 are sent at 0 ms with cwnd 8 and are lost. mxrtt is 300 ms.
     let mut run = Run::timed(8);
     assert_eq!(run.flush(at(0)), [0, 1, 2, 3, 4, 5, 6, 7]);
     // Lines 8 to 10: memorize {1, …, 7}, cwnd 8/2 = 4, ssthresh 4. 12a and 12b: 1, 2, 3 ≤ 4/2 + 1.
@@ -22,13 +22,15 @@ fn extreme_losses_back_off_and_begin_again() {
         assert_eq!(run.drop(past(1000)), Some((n, Dropped::Burst)));
     }
     assert_eq!((run.pr.cburst, run.pr.slowdown), (6, past(2000)));
-    // 12a: with 7 memorize is empty, cburst 0, and 0 > 3/2 is not.
+    // 12a: after 7 memorize is empty and cburst is 0, so that 12b, 0 > 3/2, does not hold.
     assert_eq!(run.drop(past(1000)), Some((7, Dropped::Burst)));
     assert_eq!((run.pr.cburst, run.pr.lists.memorized(), run.pr.slowdown), (0, 0, past(2000)));
-    // 24a and 25: the smallest, one packet, cwnd(0) = 1; and it is lost again.
-    assert_eq!((run.flush(at(2000)), run.flush(past(2000))), (vec![], vec![0]));
-    assert_eq!(run.drop(past(3000)), None, "1 s after it left, not more");
-    // 8a: cwnd(0) = 1, so 9b: mxrtt 2 s; 10: ssthresh 1. At 3.001 s it leaves; then 4 s.
+    // 24a and 25: one packet, with the smallest number and cwnd(0) = 1, is sent, and is lost again.
+    assert_eq!(run.flush(at(2000)), []);
+    assert_eq!(run.flush(past(2000)), [0]);
+    assert_eq!(run.drop(past(3000)), None, "it is not overdue until more than 1 s has passed");
+    // 8a: cwnd(0) = 1, so 9b: mxrtt 2 s; 10: ssthresh 1. It is sent again at 3.001 s; then mxrtt 4
+    // s.
     assert_eq!(run.drop(at(3001)), Some((0, Dropped::New)));
     assert_eq!((run.cwnd(), run.ssthresh(), run.pr.mxrtt()), (1.0, 1.0, ms(2000)));
     assert_eq!(run.flush(at(3001)), [0]);
