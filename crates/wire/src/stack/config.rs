@@ -133,6 +133,7 @@ impl From<StackError> for std::io::Error {
             StackError::Connection(Error::Unreachable) => ErrorKind::HostUnreachable,
             StackError::Connection(Error::TimedOut) => ErrorKind::TimedOut,
             StackError::Connection(Error::Aborted) => ErrorKind::ConnectionAborted,
+            StackError::Connection(_) => ErrorKind::Other,
             StackError::InUse => ErrorKind::AddrInUse,
             StackError::NoAddress => ErrorKind::AddrNotAvailable,
             StackError::NoHost => ErrorKind::InvalidInput,
