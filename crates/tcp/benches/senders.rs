@@ -49,7 +49,9 @@ fn record(variant: &Variant, window: u32, reordered: bool, count: usize) -> Vec<
     let spacing = RTT.as_nanos() / u64::from(window);
     // Segments in flight, by arrival and order of sending; 0 is for the receiver, 1 for the sender.
     let mut wire: BTreeMap<(Instant, u64), (u8, Segment)> = BTreeMap::new();
-    let (mut sent, mut random, mut free) = (0_u64, 1_u64, Instant::ZERO);
+    let mut sent = 0_u64;
+    let mut random = 1_u64;
+    let mut free = Instant::ZERO;
     let mut arrivals = Vec::with_capacity(count);
     let mut now = Instant::ZERO;
     while arrivals.len() < count {

@@ -41,7 +41,9 @@ pub(crate) fn fast_retransmits(variant: &Variant) -> u32 {
     sender.write(2_000_000);
     // Segments in flight, by arrival and order of sending.
     let mut path: BTreeMap<(Instant, u64), (bool, Segment)> = BTreeMap::new();
-    let (mut now, mut sent, mut found) = (Instant::ZERO, 0, 0);
+    let mut now = Instant::ZERO;
+    let mut sent = 0;
+    let mut found = 0;
     while sender.acknowledged() < 2_000_000 {
         for forward in [true, false] {
             let end = if forward { &mut sender } else { &mut receiver };

@@ -9,7 +9,8 @@ use unruffled_units::Instant;
 
 /// Returns an established connection, and the octets that it holds before it has sent anything.
 fn connect(variant: &Variant, segments: u32) -> (Connection, usize) {
-    let (before, now) = (allocated(), Instant::from_millis(10));
+    let before = allocated();
+    let now = Instant::from_millis(10);
     let (mut connection, _, answer) = established(variant, segments, now);
     // The window of a SYN is not scaled.
     let update = Segment {

@@ -23,7 +23,8 @@ struct Sender {
 
 impl Sender {
     fn new(variant: &Variant) -> Self {
-        let (before, now) = (allocated(), Instant::ZERO + RTT);
+        let before = allocated();
+        let now = Instant::ZERO + RTT;
         let (connection, first, _) = established(variant, 10, now);
         Self { connection, before, first, acked: 0, now }
     }
@@ -111,7 +112,8 @@ fn held_by(name: &str) -> [usize; 3] {
 
 #[test]
 fn unruffled_takes_at_most_a_kibibyte_more_than_rack() {
-    let (ours, rack) = (held_by("unruffled"), held_by("rack"));
+    let ours = held_by("unruffled");
+    let rack = held_by("rack");
     let besides = [0, 1, 2].map(|stage| ours[stage] - rack[stage]);
     println!("besides rack's: {besides:?}");
     assert!(besides[0] < besides[1], "the distribution is made when it is needed: {besides:?}");

@@ -84,20 +84,20 @@ fn step() -> impl Strategy<Value = Step> {
 fn any_config() -> impl Strategy<Value = Config> {
     let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (switches, 1..200_000_u64, 1..1500_u32).prop_map(
-        |((timestamps, nagle, count_options, impatient, delay), receive_buffer, mss)| {
+        |((timestamps, nagle, count_options, limits, delay), receive_buffer, mss)| {
             Config::default().with(|c| {
                 c.mss = mss;
                 c.segments.count_options = count_options;
                 c.receive_buffer = receive_buffer;
-                c.initial_receive_buffer = impatient.then_some(receive_buffer / 4);
+                c.initial_receive_buffer = limits.then_some(receive_buffer / 4);
                 c.timestamps.offer = timestamps;
                 c.nagle = nagle;
                 c.timestamps.paws = timestamps.then_some(Duration::ZERO);
                 c.isn = OURS.0;
-                c.patience.give_up = impatient.then_some(Duration::from_secs(30));
-                c.patience.syn_retries = impatient.then_some(4);
+                c.patience.give_up = limits.then_some(Duration::from_secs(30));
+                c.patience.syn_retries = limits.then_some(4);
                 c.delayed_ack = delay.then_some(Duration::from_millis(40));
-                c.patience.keep_alive = impatient.then_some(KeepAlive {
+                c.patience.keep_alive = limits.then_some(KeepAlive {
                     idle: Duration::from_secs(20),
                     interval: Duration::from_secs(5),
                     count: 3,

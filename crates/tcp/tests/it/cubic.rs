@@ -9,7 +9,8 @@ fn after_twelve_rounds(pause: u64) -> f64 {
     t.sends("1-20");
     t.at(100).ack("C0 S2-4").reports("fast-retransmit").sends("R1");
     t.at(200).ack("C20").reports("recovered").sends("");
-    let (mut now, mut una) = (201, 20);
+    let mut now = 201;
+    let mut una = 20;
     for _ in 0..12 {
         let window = t.connection().window().cwnd as u64;
         t.at(now).writes(window).sends_any();
@@ -28,6 +29,7 @@ fn after_twelve_rounds(pause: u64) -> f64 {
 /// due to application-limited behavior".
 #[test]
 fn time_with_nothing_in_flight_does_not_count() {
-    let (at_once, idle) = (after_twelve_rounds(1), after_twelve_rounds(850));
+    let at_once = after_twelve_rounds(1);
+    let idle = after_twelve_rounds(850);
     assert!((at_once - idle).abs() < 1.0, "{at_once} {idle}");
 }

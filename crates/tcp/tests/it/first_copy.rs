@@ -65,7 +65,8 @@ impl Reader {
 
     /// Delivers a segment whose octets are all of this kind, and stores the new ones.
     fn gets(&mut self, segment: Segment, copy: Copy) {
-        let (stored, read) = (&mut self.stored, self.read);
+        let stored = &mut self.stored;
+        let read = self.read;
         let mut driver = |_: Instant, event: &Event| match *event {
             Event::Fresh { offset, len } => {
                 assert!(offset >= read && len > 0);

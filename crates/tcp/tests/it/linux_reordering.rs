@@ -8,7 +8,7 @@ use crate::trace::Trace;
 fn after_a_reordering_of_three() -> Trace {
     let mut t = Trace::of("linux-reordering").window(10).start();
     t.sends("1-10").dupthresh(3);
-    // PRR: RecoverFS 10, ssthresh 5, three delivered: ⌈3·5/10⌉ = 2 go.
+    // PRR: RecoverFS 10, ssthresh 5, three delivered: ⌈3·5/10⌉ = 2 may be sent.
     t.at(100).ack("C0 S2-4").reports("fast-retransmit").ssthresh(5.0).sends("R1 11");
     // The original arrives; ⌈4·5/10⌉ = 2 have been sent already.
     t.at(110).ack("C4").reports("").sends("");

@@ -99,7 +99,9 @@ fn run(name: &str, lies: &Lies) -> Watch {
     let mut dice = Dice(lies.seed);
     let mut watch = Watch::default();
     let mut wire: BTreeMap<(Instant, u64), (bool, Segment)> = BTreeMap::new();
-    let (mut now, mut sent, mut order) = (Instant::ZERO, 0, 0);
+    let mut now = Instant::ZERO;
+    let mut sent = 0;
+    let mut order = 0;
     for _ in 0..200_000 {
         let mut out: Vec<(bool, Segment)> = Vec::new();
         while let Some(segment) = sender.poll_transmit(now, &mut watch) {

@@ -14,7 +14,8 @@ fn the_window_shrinks_in_proportion() {
     // acknowledgements ⌈k·10/20⌉ may have been sent. The pipe is 22 − 3 − 1 + 1 = 19 after the
     // first.
     t.at(100).ack("C0 S2-4").reports("fast-retransmit").ssthresh(10.0).sends("R1").pipe(19);
-    let (mut new, mut pipe) = (23, 19);
+    let mut new = 23;
+    let mut pipe = 19;
     for k in 2_u32..=16 {
         t.at(101).ack(&format!("C0 S2-{}", k + 3));
         let released = k.div_ceil(2) - (k - 1).div_ceil(2);

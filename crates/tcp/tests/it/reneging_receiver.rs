@@ -109,7 +109,8 @@ fn run(name: &str, path: &Path) {
     };
     sender.handle_segment(&syn_ack, now, &mut Bounds);
 
-    let (mut receiver, mut dice) = (Receiver::default(), Dice(path.seed));
+    let mut receiver = Receiver::default();
+    let mut dice = Dice(path.seed);
     // Data is a segment number; in the other direction there are acknowledgements.
     let mut wire: BTreeMap<(Instant, u64), Result<u64, Segment>> = BTreeMap::new();
     let mut order = 0;

@@ -7,7 +7,8 @@ use crate::trace::Trace;
 /// is shown by one SACK far above it, so that nothing is deemed lost. `length` is at least 3;
 /// otherwise its last acknowledgement would be a sample as well.
 fn one_late(t: &mut Trace, ms: u64, late: u64, length: u64) {
-    let (before, highest) = (late - 1, late + length);
+    let before = late - 1;
+    let highest = late + length;
     t.at(ms).ack(&format!("C{before} S{highest}")).reports("").sends_any();
     t.at(ms).ack(&format!("C{late} S{highest}")).reports(&format!("reordered {length}"));
     t.sends_any();
@@ -203,7 +204,8 @@ fn the_cost_of_a_timeout_is_relative_to_that_of_a_spurious_fast_retransmit() {
     // 200 ms, the latter with all but four of 32, and what has been sent since, in flight.
     let r = t.connection().srtt().unwrap().as_millis_f64();
     assert!(r > 100.0 && r < 103.0, "SRTT {r}");
-    let (w, rounds) = (t.connection().window().cwnd, 200.0 / r);
+    let w = t.connection().window().cwnd;
+    let rounds = 200.0 / r;
     assert_eq!(w, 16.0, "the window was halved and has not grown again");
     // D/R is just below 2: between C(1) = 1·(16 − 1 + 1)/2 = 8 and C(2) = 2·(16 − 2 + 1)/2 = 15.
     let ffr = 8.0 + 7.0 * (rounds - 1.0);

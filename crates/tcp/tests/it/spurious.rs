@@ -360,7 +360,8 @@ fn a_late_original_does_not_move_the_echo_back() {
     let now = Instant::from_millis(500);
     let mut gets = |seq: u32, len: u32, flags: Flags, value: u32| {
         let timestamps = Some(Timestamps { value, echo: 0 });
-        let (seq, ack) = (SeqNr(seq), SeqNr(1));
+        let seq = SeqNr(seq);
+        let ack = SeqNr(1);
         let segment = Segment { seq, ack, len, flags, timestamps, ..Segment::default() };
         receiver.handle_segment(&segment, now, &mut ());
         receiver.poll_transmit(now, &mut ()).and_then(|s| s.timestamps).map(|t| t.echo)
@@ -378,7 +379,8 @@ fn unanswered_timeouts(backoff: &str, seed: u64, timeouts: usize) -> Vec<u64> {
     variant.set("backoff", backoff).expect("a parameter");
     let mut t = Trace::new(&variant, false, seed);
     t.sends();
-    let (mut last, mut times) = (100, Vec::new());
+    let mut last = 100;
+    let mut times = Vec::new();
     for _ in 0..timeouts {
         let (now, sent) = t.timeout();
         assert_eq!(sent, [0]);

@@ -309,7 +309,7 @@ fn aborting_resets_a_connection_whose_peer_would_wait() {
     let mut t = End::established(config());
     t.gets("F. 1 a1").sends(". 1 a2").finishes().sends("F. 1 a2").aborts().sends("R 2");
     t.failed(Error::Aborted);
-    // In TIME-WAIT the peer waits for nothing.
+    // In TIME-WAIT the peer needs no reset.
     let mut t = End::established(config());
     t.finishes().sends("F. 1 a1").gets("F. 1 a2").sends(". 2 a2").aborts().sends("");
     t.failed(Error::Aborted);

@@ -44,7 +44,8 @@ fn the_timer_starts_restarts_and_stops() {
 fn timeouts_double_up_to_the_maximum() {
     let mut t = Trace::of("sack").window(4).writes(4).start();
     t.sends("1-4");
-    let (mut now, mut wait) = (1000, 1000);
+    let mut now = 1000;
+    let mut wait = 1000;
     for _ in 0..9 {
         t.at(now).timer().reports("timeout").sends("T1").cwnd(1.0);
         // RFC 5681, section 3.1: ssthresh stays at the value that the first timeout for this data

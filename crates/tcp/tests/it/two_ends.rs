@@ -325,7 +325,8 @@ fn live(
     assert!(world.wire.is_empty(), "has not ended");
     if !world.ends.iter().any(|end| end.aborted) {
         for (end, other) in [(0, 1), (1, 0)] {
-            let (this, other) = (&world.ends[end], &world.ends[other]);
+            let this = &world.ends[end];
+            let other = &world.ends[other];
             // An end that receives no acknowledgement until the other's TIME-WAIT has ended is
             // reset, and has no confirmation that all its data arrived.
             let error = this.connection.error();
@@ -335,7 +336,8 @@ fn live(
     }
     let waits = |end: &End| matches!(end.connection.state(), State::Listen | State::FinWait2);
     for (end, other) in [(0, 1), (1, 0)] {
-        let (this, other) = (&world.ends[end], &world.ends[other]);
+        let this = &world.ends[end];
+        let other = &world.ends[other];
         if this.aborted {
             assert_eq!(this.connection.state(), State::Closed);
             continue;

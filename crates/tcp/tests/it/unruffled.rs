@@ -104,7 +104,9 @@ fn a_reduction_from_before_any_lateness_is_judged_again() {
     t.at(410).ack("C3 S5").sends("").at(424).ack("C5").reports("reordered 1").sends("");
     // 6, 8, … 36 are 28 ms late. The first of them is retransmitted at the end of the bin of 24 ms.
     for n in 0..16 {
-        let (began, late, next) = (500 + 300 * n, 6 + 2 * n, 7 + 2 * n);
+        let began = 500 + 300 * n;
+        let late = 6 + 2 * n;
+        let next = 7 + 2 * n;
         t.at(began).writes(1).sends(&format!("{late}"));
         t.at(began + 10).writes(1).sends(&format!("{next}")).ssthresh(2.0);
         t.at(began + 110).ack(&format!("C{} S{next}", late - 1)).sends("");
@@ -132,11 +134,13 @@ fn a_reduction_whose_loss_is_out_of_memory_stands() {
     t.sends("1").at(10).writes(1).sends("2");
     t.at(110).ack("C0 S2").sends("").at(125).timer().reports("fast-retransmit").sends("R1");
     t.at(225).ack("C2").reports("recovered").cwnd(2.0).sends("").no_timer();
-    let (mut n, mut began) = (3, 300);
+    let mut n = 3;
+    let mut began = 300;
     for _ in 0..2100 {
         t.at(began).writes(1).sends(&n.to_string()).at(began + 100).ack(&format!("C{n}"));
         t.sends("");
-        (n, began) = (n + 1, began + 100);
+        n = n + 1;
+        began = began + 100;
     }
     t.at(began).writes(1).sends_any().at(began + 10).writes(1).sends_any();
     t.at(began + 110).ack(&format!("C{} S{}", n - 1, n + 1)).sends("");
@@ -144,7 +148,8 @@ fn a_reduction_whose_loss_is_out_of_memory_stands() {
     t.at(began + 225).ack(&format!("C{}", n + 1)).reports("recovered").cwnd(2.0).sends("");
     // The next one is 24 ms late, for which RACK waits, and sixteen are 28 ms late.
     for late in 0..17 {
-        (n, began) = (n + 2, began + 300);
+        n = n + 2;
+        began = began + 300;
         t.at(began).writes(1).sends(&n.to_string());
         t.at(began + 10).writes(1).sends(&(n + 1).to_string());
         t.at(began + 110).ack(&format!("C{} S{}", n - 1, n + 1)).sends("");
@@ -369,7 +374,8 @@ fn a_sacked_segment_restarts_the_retransmission_timer() {
     // 4 never arrives, however often it is retransmitted. Everything else arrives, one segment in
     // 100 ms.
     for n in 0..20_u64 {
-        let (sent, now) = (6 + n, Instant::from_millis(100_400 + 100 * n));
+        let sent = 6 + n;
+        let now = Instant::from_millis(100_400 + 100 * n);
         while let Some(due) = t.connection().poll_timeout().filter(|&due| due < now) {
             t.wait_until(due);
             t.timer();
@@ -598,7 +604,8 @@ fn losses_within_the_expected_number_of_lost_reports_do_not_count() {
     // 2 is 250 ms late: from now on a loss is confirmed after 312.5 ms.
     t.at(360).ack("C3 D2").reports("spurious 2, reordered 1, spurious-fast-retransmit").sends("");
     for n in 0..5 {
-        let (first, last) = (4 + 20 * n, 23 + 20 * n);
+        let first = 4 + 20 * n;
+        let last = 23 + 20 * n;
         t.at(600 + 100 * n).writes(20).sends(&format!("{first}-{last}"));
         t.at(700 + 100 * n).ack(&format!("C{last}")).sends("");
     }

@@ -382,7 +382,8 @@ mod tests {
         let (mut cubic, mut window) = after_a_loss_at_100();
         cubic.grow(&mut window, 1, 1, &flow(1.0, 70.0));
         cubic.grow(&mut window, 1, 1, &flow(2.0, 70.0));
-        let (state, saved) = (cubic.state, cubic.snapshot());
+        let state = cubic.state;
+        let saved = cubic.snapshot();
         window.ssthresh = cubic.on_loss(&window, false, &flow(3.0, 70.0));
         window.cwnd = window.ssthresh;
         assert_ne!(cubic.state, state);
@@ -393,7 +394,8 @@ mod tests {
     #[test]
     fn an_undo_of_two_reductions_restores_the_state_before_the_first() {
         let (mut cubic, mut window) = after_a_loss_at_100();
-        let (state, saved) = (cubic.state, cubic.snapshot());
+        let state = cubic.state;
+        let saved = cubic.snapshot();
         for time in [3.0, 4.0] {
             window.ssthresh = cubic.on_loss(&window, false, &flow(time, window.cwnd));
             window.cwnd = window.ssthresh;

@@ -185,7 +185,9 @@ mod tests {
     #[test]
     fn silence_counts_as_empty_samples() {
         let mut filter = Filter::new(1.0);
-        (filter.sampled, filter.estimate, filter.last) = (Some(at(0)), 100.0, 100.0);
+        filter.sampled = Some(at(0));
+        filter.estimate = 100.0;
+        filter.last = 100.0;
         // 1.2 s: two empty half seconds (2τ/Δ = 4): (3·100 + 0 + 100)/5 = 80, (3·80)/5 = 48; then one
         // segment in 200 ms (2τ/Δ = 10): (9·48 + 5 + 0)/11 = 39.72727.
         filter.add(1, at(1200));
@@ -195,7 +197,9 @@ mod tests {
     #[test]
     fn five_hundred_years_of_silence_take_no_time() {
         let mut filter = Filter::new(1.0);
-        (filter.sampled, filter.estimate, filter.last) = (Some(at(0)), 100.0, 100.0);
+        filter.sampled = Some(at(0));
+        filter.estimate = 100.0;
+        filter.last = 100.0;
         // The estimate is 0; then one segment in 200 ms: (9·0 + 5 + 0)/11.
         filter.add(
             1,

@@ -14,7 +14,8 @@ pub(crate) fn timeout(w: f64, t: Duration, r: Duration, k: f64) -> f64 {
 pub(crate) fn spurious_fast_retransmit(w: f64, d: Duration, r: Duration) -> f64 {
     let rounds = d.ratio(r).min(w / 2.0);
     let cost = |k: f64| k * (w - k + 1.0) / 2.0;
-    let (low, high) = (rounds.floor(), rounds.ceil().min(w / 2.0));
+    let low = rounds.floor();
+    let high = rounds.ceil().min(w / 2.0);
     if high <= low {
         return cost(low);
     }

@@ -57,7 +57,8 @@ impl History {
     /// Adds a segment that was late by `length`.
     pub(crate) fn add(&mut self, length: u32, now: Instant) {
         self.expire(now);
-        let (slot, bins) = (self.slot, self.bins);
+        let slot = self.slot;
+        let bins = self.bins;
         let store = self.store.get_or_insert_with(|| Box::new(Store::new(bins)));
         let number = now.as_nanos() / slot;
         if store.slots.back().is_none_or(|last| last.number < number) {
@@ -133,7 +134,8 @@ fn bin(length: u32) -> usize {
     let bin = if x < MAX_EXACT_LENGTH {
         x
     } else {
-        let (octaves, half) = (x.ilog2() - MAX_EXACT_LENGTH.ilog2(), MAX_EXACT_LENGTH / 2);
+        let octaves = x.ilog2() - MAX_EXACT_LENGTH.ilog2();
+        let half = MAX_EXACT_LENGTH / 2;
         MAX_EXACT_LENGTH + octaves * half + (x >> (octaves + 1)) - half
     };
     bin as usize + 1
@@ -243,7 +245,8 @@ mod tests {
             share in 0.0..=1.0_f64,
         ) {
             let mut history = History::new(LIFETIME, 64);
-            let (mut now, mut samples) = (0, Vec::new());
+            let mut now = 0;
+            let mut samples = Vec::new();
             for (later, length) in events {
                 now += later;
                 history.expire(at(now));

@@ -200,7 +200,8 @@ mod tests {
 
     #[test]
     fn progress_with_sack_information_restarts_with_the_old_flight_size() {
-        // (T.4): (I.2) Skipped = 0, but not (I.1): FlightSizePrev stays 10 although 6 are out.
+        // (T.4): (I.2) Skipped = 0, but not (I.1): FlightSizePrev stays 10 although 6 are
+        // outstanding.
         let mut ncr = ExtendedLimitedTransmit::new(true);
         ncr.on_sack(10, 10.0);
         sends(&mut ncr, 10, 3);

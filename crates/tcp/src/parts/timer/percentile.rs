@@ -77,7 +77,8 @@ impl Percentile {
     fn bound(&self) -> Duration {
         let all = self.samples.as_ref().and_then(|samples| samples.percentile(self.percentile));
         let Some(bin) = all.or(self.first) else { return Duration::ZERO };
-        let (octave, fraction) = (bin as u64 / BINS_PER_OCTAVE, bin as u64 % BINS_PER_OCTAVE);
+        let octave = bin as u64 / BINS_PER_OCTAVE;
+        let fraction = bin as u64 % BINS_PER_OCTAVE;
         let micros = (1_u64 << octave) + ((fraction << octave) / BINS_PER_OCTAVE);
         Duration::from_micros(micros)
     }

@@ -85,7 +85,8 @@ impl Rto {
             Some(srtt) => {
                 let per_round =
                     per_round.min((srtt.as_nanos() as f64 / MIN_NANOS_PER_SAMPLE).max(1.0));
-                let (alpha, beta) = (0.125 / per_round, 0.25 / per_round);
+                let alpha = 0.125 / per_round;
+                let beta = 0.25 / per_round;
                 let deviation = srtt.abs_diff(rtt);
                 self.rttvar = self.rttvar.mul_f64(1.0 - beta) + deviation.mul_f64(beta);
                 self.srtt = Some(srtt.mul_f64(1.0 - alpha) + rtt.mul_f64(alpha));
@@ -252,7 +253,8 @@ mod tests {
         for _ in 0..30_000_000 {
             r.sample(ms(1), 1e6);
         }
-        let (srtt, rttvar) = (r.srtt().expect("sampled"), r.rttvar().expect("sampled"));
+        let srtt = r.srtt().expect("sampled");
+        let rttvar = r.rttvar().expect("sampled");
         assert!(srtt < Duration::from_micros(1250), "{srtt}");
         assert!(rttvar < Duration::from_micros(250), "{rttvar}");
     }
@@ -282,7 +284,8 @@ mod tests {
     #[test]
     fn the_first_timeout_and_the_doublings_are_bounded_by_the_settings() {
         // ns-2 before 2007: 6 s, and at most 64 times that.
-        let (initial, max) = (Duration::from_secs(6), Duration::from_secs(100_000));
+        let initial = Duration::from_secs(6);
+        let max = Duration::from_secs(100_000);
         let bounds = RtoConfig { initial, max, max_doublings: 6, ..crate::Config::default().rto };
         let mut r = Rto::new(&bounds, None, AnyTimer::Rfc6298(Rfc6298));
         assert_eq!(r.current(), initial);

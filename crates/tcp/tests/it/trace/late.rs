@@ -21,7 +21,8 @@ pub(crate) fn spurious_fast_retransmit(setup: Setup) -> Trace {
 /// to 45.
 pub(crate) fn back_to_twenty(t: &mut Trace) {
     for n in 16..=25 {
-        let (first, second) = (2 * n - 6, 2 * n - 5);
+        let first = 2 * n - 6;
+        let second = 2 * n - 5;
         t.at(190 + n).ack(&format!("C{n}")).reports("").sends(&format!("{first} {second}"));
     }
     t.cwnd(20.0);

@@ -173,7 +173,8 @@ impl Trace {
     #[track_caller]
     pub(crate) fn too_big(&mut self, mtu: u32, segment: u64) -> &mut Self {
         self.assert_all_checked();
-        let (reported, seq) = (&mut self.reported, SeqNr(ISN).add(1).at((segment - 1) * SEGMENT));
+        let reported = &mut self.reported;
+        let seq = SeqNr(ISN).add(1).at((segment - 1) * SEGMENT);
         let mut observer = |_: Instant, e: &Event| record(reported, e);
         self.connection.handle_packet_too_big(mtu, seq, self.now, &mut observer);
         self.pump();
@@ -211,7 +212,8 @@ impl Trace {
     }
 
     fn pump(&mut self) {
-        let (out, reported) = (&mut self.out, &mut self.reported);
+        let out = &mut self.out;
+        let reported = &mut self.reported;
         let mut observer = |_: Instant, e: &Event| {
             record(reported, e);
             if let Event::Sent { offset, len, cause } = *e {

@@ -39,7 +39,9 @@ pub(crate) struct End {
 
 impl End {
     fn new(connection: Connection) -> Self {
-        let (sent, ignored, events) = (Vec::new(), Vec::new(), Vec::new());
+        let sent = Vec::new();
+        let ignored = Vec::new();
+        let events = Vec::new();
         Self { connection, now: Instant::from_millis(1_000_000), sent, ignored, events }
     }
 
@@ -104,7 +106,8 @@ impl End {
         self.assert_all_checked();
         let due = self.connection.poll_timeout().expect("a timer");
         self.now = self.now.max(due);
-        let (now, events) = (self.now, &mut self.events);
+        let now = self.now;
+        let events = &mut self.events;
         self.connection.handle_timeout(now, &mut |_, e: &Event| events.push(*e));
         self.pump();
         self
@@ -129,7 +132,8 @@ impl End {
     pub(crate) fn gets(&mut self, segment: &str) -> &mut Self {
         self.assert_all_checked();
         let segment = parse(segment, THEIRS, OURS);
-        let (now, events) = (self.now, &mut self.events);
+        let now = self.now;
+        let events = &mut self.events;
         self.connection.handle_segment(&segment, now, &mut |_, e: &Event| events.push(*e));
         self.record_ignored();
         self.pump();
@@ -172,7 +176,8 @@ impl End {
     #[track_caller]
     pub(crate) fn too_big(&mut self, mtu: u32, quoted: u32) -> &mut Self {
         self.assert_all_checked();
-        let (now, events) = (self.now, &mut self.events);
+        let now = self.now;
+        let events = &mut self.events;
         let quoted = OURS.add(quoted);
         self.connection
             .handle_packet_too_big(mtu, quoted, now, &mut |_, e: &Event| events.push(*e));
@@ -185,7 +190,8 @@ impl End {
     #[track_caller]
     pub(crate) fn cannot_reach(&mut self, what: Unreachable, quoted: u32) -> &mut Self {
         self.assert_all_checked();
-        let (now, events) = (self.now, &mut self.events);
+        let now = self.now;
+        let events = &mut self.events;
         let quoted = OURS.add(quoted);
         self.connection.handle_unreachable(what, quoted, now, &mut |_, e: &Event| events.push(*e));
         self.record_ignored();
@@ -202,7 +208,8 @@ impl End {
     }
 
     fn pump(&mut self) {
-        let (now, events) = (self.now, &mut self.events);
+        let now = self.now;
+        let events = &mut self.events;
         while let Some(segment) =
             self.connection.poll_transmit(now, &mut |_, e: &Event| events.push(*e))
         {
@@ -325,7 +332,8 @@ fn show(segment: &Segment, expected: &str) -> String {
             text += if segment.sack_permitted { " sackok" } else { " nosack" };
         } else if word.starts_with("sack") && !text.contains(" sack") {
             for block in segment.sack.as_slice() {
-                let (left, right) = (block.left.distance(THEIRS), block.right.distance(THEIRS));
+                let left = block.left.distance(THEIRS);
+                let right = block.right.distance(THEIRS);
                 text += &format!(" sack{left}-{right}");
             }
         } else if word.starts_with("mss") {
