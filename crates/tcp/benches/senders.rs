@@ -63,7 +63,7 @@ fn record(variant: &Variant, window: u32, reordered: bool, count: usize) -> Vec<
             if reordered && dice % 1000 == 7 && segment.len > 0 {
                 continue;
             }
-            let late = if reordered && dice % 10 == 0 {
+            let late = if reordered && dice.is_multiple_of(10) {
                 spacing * (dice % u64::from(window / 4 + 1))
             } else {
                 0

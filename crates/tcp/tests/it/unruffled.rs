@@ -139,8 +139,8 @@ fn a_reduction_whose_loss_is_out_of_memory_stands() {
     for _ in 0..2100 {
         t.at(began).writes(1).sends(&n.to_string()).at(began + 100).ack(&format!("C{n}"));
         t.sends("");
-        n = n + 1;
-        began = began + 100;
+        n += 1;
+        began += 100;
     }
     t.at(began).writes(1).sends_any().at(began + 10).writes(1).sends_any();
     t.at(began + 110).ack(&format!("C{} S{}", n - 1, n + 1)).sends("");
@@ -148,8 +148,8 @@ fn a_reduction_whose_loss_is_out_of_memory_stands() {
     t.at(began + 225).ack(&format!("C{}", n + 1)).reports("recovered").cwnd(2.0).sends("");
     // The next one is 24 ms late, for which RACK waits, and sixteen are 28 ms late.
     for late in 0..17 {
-        n = n + 2;
-        began = began + 300;
+        n += 2;
+        began += 300;
         t.at(began).writes(1).sends(&n.to_string());
         t.at(began + 10).writes(1).sends(&(n + 1).to_string());
         t.at(began + 110).ack(&format!("C{} S{}", n - 1, n + 1)).sends("");

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn three_packets_behind_is_lost() {
+    fn a_packet_three_behind_is_lost() {
         assert_eq!(detector("quic").rule(&view(0)).distance, Some(3));
     }
 

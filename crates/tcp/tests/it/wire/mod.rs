@@ -13,6 +13,7 @@
 //! `ts100:7`. Sequence numbers count from the SYN of the segment's sender, which is 0. The window
 //! and the options of segments sent are compared only if the expectation names them. A trace must
 //! check everything that is sent.
+
 use unruffled_tcp::{
     Config, Connection, Error, Event, Flags, Ignored, SackBlocks, Segment, SeqNr, State,
     Timestamps, Unreachable, Variant,
