@@ -1,13 +1,14 @@
-//! What each sender costs: nanoseconds per acknowledgement, and octets of memory per connection and per
-//! outstanding segment.
+//! Cost of each sender: nanoseconds per acknowledgement, and octets of memory per connection and
+//! per outstanding segment.
 //!
-//! A first run per sender and window records the acknowledgements of a real receiver; then a fresh
-//! sender reads the same acknowledgements, and only that is timed. The path keeps order and loses
-//! nothing, or makes one segment in ten late by up to a quarter of the window and loses one in a
-//! thousand. Prints tables in Markdown: `cargo bench -p unruffled-tcp --bench senders`, for all senders
-//! with `-- --all`.
+//! A first run per sender and window records the acknowledgements of a real receiver. Then a fresh
+//! sender processes the same acknowledgements, and only that is timed. The path keeps order and
+//! loses nothing, or makes one segment in ten late by up to a quarter of the window and loses one
+//! in a thousand. Prints tables in Markdown: `cargo bench -p unruffled-tcp --bench senders`, for
+//! all senders with `-- --all`.
 //!
-//! `-- --one SENDER WINDOW in-order|reordered` replays one case and prints how many acknowledgements were
+//! `-- --one SENDER WINDOW in-order|reordered` replays one case and prints how many
+//! acknowledgements were processed; `instructions.sh` beside it counts the instructions.
 //! read: `instructions.sh` beside it counts the instructions.
 
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ static ALLOCATOR: PeakAlloc = PeakAlloc;
 /// Time from a segment to its acknowledgement when nothing is late.
 const RTT: Duration = Duration::from_millis(100);
 
-/// Something that reaches the sender: a segment, or its own timer.
+/// Input of the sender: a segment, or its own timer.
 type Arrival = (Instant, Option<Segment>);
 
 fn config(window: u32) -> Config {
@@ -41,14 +42,16 @@ fn connect(window: u32, variant: &Variant) -> Connection {
     connection
 }
 
-/// Everything that reaches a sender of `variant` until it has read `count` acknowledgements.
+/// Records the input of a sender of `variant` until it has processed `count` acknowledgements.
 fn record(variant: &Variant, window: u32, reordered: bool, count: usize) -> Vec<Arrival> {
     let mut sender = connect(window, variant);
     let mut receiver = Connection::listen(config(window), variant);
     let spacing = RTT.as_nanos() / u64::from(window);
-    // What is on its way, by arrival and order of sending; 0 is for the receiver, 1 for the sender.
+    // Segments in flight, by arrival and order of sending; 0 is for the receiver, 1 for the sender.
     let mut wire: BTreeMap<(Instant, u64), (u8, Segment)> = BTreeMap::new();
-    let (mut sent, mut random, mut free) = (0_u64, 1_u64, Instant::ZERO);
+    let mut sent = 0_u64;
+    let mut random = 1_u64;
+    let mut free = Instant::ZERO;
     let mut arrivals = Vec::with_capacity(count);
     let mut now = Instant::ZERO;
     while arrivals.len() < count {
@@ -60,7 +63,7 @@ fn record(variant: &Variant, window: u32, reordered: bool, count: usize) -> Vec<
             if reordered && dice % 1000 == 7 && segment.len > 0 {
                 continue;
             }
-            let late = if reordered && dice % 10 == 0 {
+            let late = if reordered && dice.is_multiple_of(10) {
                 spacing * (dice % u64::from(window / 4 + 1))
             } else {
                 0
@@ -92,7 +95,8 @@ fn record(variant: &Variant, window: u32, reordered: bool, count: usize) -> Vec<
     arrivals
 }
 
-/// Reads the arrivals with a fresh sender: nanoseconds for each, and the octets it then holds.
+/// Replays the input with a fresh sender. Returns nanoseconds per arrival, and the octets held
+/// afterwards.
 #[inline(never)]
 fn replay(variant: &Variant, window: u32, arrivals: &[Arrival]) -> (f64, usize) {
     let before = ALLOCATOR.current_usage();
@@ -110,13 +114,13 @@ fn replay(variant: &Variant, window: u32, arrivals: &[Arrival]) -> (f64, usize) 
         }
     }
     let nanos = clock.elapsed().as_secs_f64() * 1e9;
-    // Acknowledgements that let nothing go would be cheap, and say nothing.
+    // Acknowledgements that release nothing would be cheap, and would measure nothing.
     assert!(segments * 2 > arrivals.len() as u64, "{} hardly sent", variant.name());
     let octets = ALLOCATOR.current_usage() - before + size_of::<Connection>();
     (nanos / arrivals.len() as f64, octets)
 }
 
-/// Octets that a connection takes before anything is sent.
+/// Returns the octets of a connection before anything is sent.
 fn idle(variant: &Variant) -> usize {
     let before = ALLOCATOR.current_usage();
     let sender = connect(10, variant);
@@ -125,12 +129,12 @@ fn idle(variant: &Variant) -> usize {
     octets
 }
 
-/// How many acknowledgements are recorded for a window: some round trips.
+/// Returns how many acknowledgements to record for a window: some round trips.
 fn count(window: u32) -> usize {
     300_000.max(window as usize * 6)
 }
 
-/// The senders that the issue of speed is about.
+/// Senders measured by default.
 const SENDERS: [&str; 7] =
     ["sack", "rack", "rr-ta", "avg-dev", "tcp-pr-sack", "dcr-ack", "unruffled"];
 
@@ -146,7 +150,7 @@ fn table(names: &[&str], windows: &[u32], reordered: bool, count: impl Fn(u32) -
         print!("| `{name}` | {idle} |");
         for &window in windows {
             let arrivals = record(&variant, window, reordered, count(window));
-            // The best of three: what the machine does besides only adds.
+            // The best of three: other load on the machine only adds time.
             let best = (0..3)
                 .map(|_| replay(&variant, window, &arrivals))
                 .min_by(|a, b| a.0.total_cmp(&b.0));
@@ -171,7 +175,7 @@ fn main() {
         return;
     }
     let all: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
-    // Cargo's own test run starts benches too, with --test: one short round shows that it works.
+    // Cargo's test run starts benches too, with --test: one short round shows that they work.
     if words.contains(&"--test") {
         return table(&all, &[50], true, |_| 1_000);
     }

@@ -1,5 +1,5 @@
-//! A loss detector of one's own, from outside the crate: `cargo run -p unruffled-tcp --example
-//! own_detector`. It is tried on a path that makes every twentieth segment late, and loses none.
+//! A loss detector from outside the crate: `cargo run -p unruffled-tcp --example own_detector`. The
+//! example tries it on a path that makes every twentieth segment late and loses none.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,13 +8,13 @@ use unruffled_tcp::detect::{LossDetector, Reordering, Rule, View};
 use unruffled_tcp::{Config, Connection, Event, Segment, Variant, VariantError};
 use unruffled_units::{Duration, Instant};
 
-/// A hole is lost when one segment more than ever came before a late one has arrived above it.
+/// Deems a hole lost when more segments above it have arrived than in any reordering before.
 #[derive(Debug)]
-struct Patient {
+struct LongestReordering {
     dupthresh: u32,
 }
 
-impl LossDetector for Patient {
+impl LossDetector for LongestReordering {
     fn about(&self) -> Cow<'static, str> {
         "dupthresh above the longest reordering seen".into()
     }
@@ -28,7 +28,7 @@ impl LossDetector for Patient {
     }
 }
 
-/// Fast retransmits in a transfer of 2000 segments by `variant`.
+/// Returns the number of fast retransmits in a transfer of 2000 segments by `variant`.
 pub(crate) fn fast_retransmits(variant: &Variant) -> u32 {
     let config = || {
         Config::simulated().with(|c| {
@@ -39,23 +39,29 @@ pub(crate) fn fast_retransmits(variant: &Variant) -> u32 {
     let mut sender = Connection::connect(config(), variant);
     let mut receiver = Connection::listen(config(), variant);
     sender.write(2_000_000);
-    // What is on its way, by the time it arrives and the order of sending.
+    // Segments in flight, by arrival and order of sending.
     let mut path: BTreeMap<(Instant, u64), (bool, Segment)> = BTreeMap::new();
-    let (mut now, mut sent, mut found) = (Instant::ZERO, 0, 0);
+    let mut now = Instant::ZERO;
+    let mut sent = 0;
+    let mut found = 0;
     while sender.acknowledged() < 2_000_000 {
         for forward in [true, false] {
             let end = if forward { &mut sender } else { &mut receiver };
             while let Some(segment) = end.poll_transmit(now, &mut ()) {
                 sent += 1;
                 let late = if forward && sent % 20 == 0 { 12 } else { 0 };
-                // A segment takes 50 ms, and leaves 1 ms after the one before it.
+                // A segment takes 50 to 59 ms, and arrives 1 ms after the one before it.
                 let arrival = now + Duration::from_millis(50 + sent % 10 + late);
                 path.insert((arrival, sent), (forward, segment));
             }
         }
         let arrival = path.keys().next().map(|&(at, _)| at);
         let timers = [sender.poll_timeout(), receiver.poll_timeout()];
-        now = arrival.into_iter().chain(timers.into_iter().flatten()).min().expect("goes on");
+        now = arrival
+            .into_iter()
+            .chain(timers.into_iter().flatten())
+            .min()
+            .expect("a segment or a timer");
         let mut count = |_: Instant, event: &Event| {
             found += u32::from(*event == Event::FastRetransmit);
         };
@@ -73,15 +79,20 @@ pub(crate) fn fast_retransmits(variant: &Variant) -> u32 {
     found
 }
 
-/// The row `sack` with the detector above, and how often each retransmits although nothing is lost.
+/// Returns the fast retransmits of `sack` without and with the detector above. All of them are
+/// spurious, because nothing is lost.
 pub(crate) fn compared() -> Result<(u32, u32), VariantError> {
-    let standard = Variant::parse("sack")?;
-    let own = standard.clone().with_detector("patient", || Box::new(Patient { dupthresh: 3 }))?;
+    let standard = Variant::sack();
+    let own = standard
+        .clone()
+        .with_detector("longest-reordering", || Box::new(LongestReordering { dupthresh: 3 }))?;
     Ok((fast_retransmits(&standard), fast_retransmits(&own)))
 }
 
 fn main() -> Result<(), VariantError> {
     let (standard, own) = compared()?;
-    println!("spurious fast retransmits: {standard} with three duplicates, {own} with patience");
+    println!(
+        "spurious fast retransmits: {standard} with three duplicates, {own} with the longest reordering"
+    );
     Ok(())
 }

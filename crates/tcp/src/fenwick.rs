@@ -82,7 +82,8 @@ impl Histogram {
             return None;
         }
         let target = ((share * f64::from(total)).ceil() as u32).clamp(1, total);
-        let (mut bin, mut below) = (0, 0);
+        let mut bin = 0;
+        let mut below = 0;
         let mut step = self.bins().next_power_of_two();
         while step > 0 {
             let next = bin + step;

@@ -6,7 +6,7 @@ use unruffled_units::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
-    /// Loss detection deemed it lost, or recovery sent it as a rescue retransmission.
+    /// Loss detection deemed it lost, or recovery had nothing else to send.
     FastRetransmit,
     /// The retransmission timer expired.
     Timeout,

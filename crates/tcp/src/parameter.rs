@@ -166,7 +166,8 @@ impl Setting for Duration {
 
 /// Returns whether two names are equal, at compile time for [`settings!`].
 pub(crate) const fn same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let a = a.as_bytes();
+    let b = b.as_bytes();
     let mut at = 0;
     while at < a.len() && at < b.len() && a[at] == b[at] {
         at += 1;

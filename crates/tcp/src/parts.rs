@@ -58,8 +58,8 @@ impl Variable {
     }
 }
 
-/// A kind of part, as a row of the table of senders names it: its parameters, and how parts of it are
-/// made.
+/// A kind of part, as a row of the table of senders names it: its parameters, and how parts of it
+/// are made.
 pub(crate) struct Kind<T: 'static> {
     /// Name.
     pub(crate) name: &'static str,
@@ -75,7 +75,8 @@ pub(crate) struct Kind<T: 'static> {
 pub(crate) type Maker<T> = Arc<dyn Fn(&Config) -> T + Send + Sync>;
 
 impl<T> Kind<T> {
-    /// Returns the kind called `name`, with the parameters of `S`. A kind without parameters has `()`.
+    /// Returns the kind called `name`, with the parameters of `S`. A kind without parameters has
+    /// `()`.
     pub(crate) const fn new<S: Settings>(name: &'static str, read: fn(&[f64]) -> Maker<T>) -> Self {
         Self { name, parameters: S::PARAMETERS, qualified: S::QUALIFIED, read }
     }

@@ -253,7 +253,8 @@ impl Receiver {
         observer: &mut impl Observer,
     ) {
         let Some((end, len)) = self.trim(offset, len, fin) else { return };
-        let (had_hole, before) = (self.has_hole(), self.text_end());
+        let had_hole = self.has_hole();
+        let before = self.text_end();
         self.rtx = rtx;
         let discarded = match self.arrived.make_room(offset, end) {
             Room::Enough => None,

@@ -1,16 +1,18 @@
 //! The senders by name.
 //!
-//! * A *sender* is what decides when a connection sends which segment: loss detection, timers and
+//! * A *sender* decides when a connection sends which segment: loss detection, timers and
 //!   congestion control together. Two machines implement all senders: one is composed of parts, the
 //!   other is TCP-PR.
-//! * A [`Row`] describes one published sender: its name, its source, and the kinds of parts in which it
-//!   differs from other rows. [`ROWS`] is the table of them.
-//! * A [`Variant`] is a sender ready for use: a row, parts added by name (`rr-ta+cubic`), and the values
-//!   of its parameters. Every connection is made with one.
-//! * A *part* answers one question, such as which holes are losses. It is a value with its own state, one
-//!   for each connection. [`PARTS`] lists those that can be added to any composed sender.
-//! * A *kind* of part is what rows refer to: a name, parameters, and a function that makes the part.
-//! * A *recipe* is what a variant hands to a connection: a *composition*, which makes the parts with
+//! * A [`Row`] describes one published sender: its name, its source, and the kinds of parts in
+//!   which it differs from other rows. [`ROWS`] is the table of them.
+//! * A [`Variant`] is a sender ready for use: a row, parts added by name (`rr-ta+cubic`), and the
+//!   values of its parameters. Every connection is made with one.
+//! * A *part* answers one question, such as which holes are losses. It is a value with its own
+//!   state, one for each connection. [`PARTS`] lists those that can be added to any composed
+//!   sender.
+//! * A *kind* of part is what rows refer to: a name, parameters, and a function that makes the
+//!   part.
+//! * A *recipe* is what a variant gives a connection: a *composition*, which makes the parts with
 //!   their parameters read, or the settings of TCP-PR.
 
 mod error;
@@ -54,8 +56,8 @@ use crate::sender::{Composition, Recipe};
 /// # Ok::<(), unruffled_tcp::VariantError>(())
 /// ```
 ///
-/// [`Variant::with_detector`] and [`Variant::with_control`] take a loss detector or a congestion control
-/// from outside the crate.
+/// [`Variant::with_detector`] and [`Variant::with_control`] take a loss detector or a congestion
+/// control from outside the crate.
 #[derive(Clone, Debug)]
 pub struct Variant {
     name: String,
@@ -148,14 +150,15 @@ impl Variant {
         Ok(Self { name: name.to_owned(), row, added, parameters, values, recipe })
     }
 
-    /// Returns the sender called `name`, with its parameters as published, or `None` if there is none.
+    /// Returns the sender called `name`, with its parameters as published, or `None` if there is
+    /// none.
     pub fn named(name: &str) -> Option<Self> {
         Self::parse(name).ok()
     }
 
-    /// Replaces the loss detector by one from outside the crate, which `make` makes for each connection.
-    /// `name` is appended to the sender's name after a `+`. `examples/own_detector.rs` of this crate
-    /// implements one.
+    /// Replaces the loss detector by one from outside the crate, which `make` makes for each
+    /// connection. `name` is appended to the sender's name after a `+`. `examples/own_detector.rs`
+    /// of this crate implements one.
     ///
     /// # Errors
     /// [`VariantError::TakesNoParts`] for a sender that is not composed of parts.
@@ -182,7 +185,8 @@ impl Variant {
         self.with_own(name)
     }
 
-    /// Appends the name of a part from outside, and drops the parameters of the part that it replaces.
+    /// Appends the name of a part from outside, and drops the parameters of the part that it
+    /// replaces.
     fn with_own(self, part: &'static str) -> Result<Self, VariantError> {
         let Self { name, row, mut added, parameters, values, .. } = self;
         let name = format!("{name}+{part}");
@@ -203,7 +207,8 @@ impl Variant {
     /// Sets a parameter from text in the parameter's unit.
     ///
     /// # Errors
-    /// [`VariantError::UnknownParameter`], or [`VariantError::Value`] if `text` is not a value of it.
+    /// [`VariantError::UnknownParameter`], or [`VariantError::Value`] if `text` is not a value of
+    /// it.
     pub fn set(&mut self, parameter: &str, text: &str) -> Result<(), VariantError> {
         let Some(at) = self.parameters.iter().position(|p| p.name == parameter) else {
             let known = self.parameters.iter().map(|p| p.name).collect();
@@ -228,8 +233,8 @@ impl Variant {
         self.row
     }
 
-    /// Returns whether the sender needs to know which of two copies arrived, which only the simulator
-    /// reports.
+    /// Returns whether the sender needs to know which of two copies arrived, which only the
+    /// simulator reports.
     pub fn is_for_simulation_only(&self) -> bool {
         self.row.is_for_simulation_only()
     }
@@ -272,7 +277,8 @@ impl Variant {
 impl Added {
     /// Adds `part` to the parts of `row`; `name` is the whole sender's, for errors.
     fn add(&mut self, part: &Part, row: &Row, name: &str) -> Result<(), VariantError> {
-        let (name, part_name) = (name.to_owned(), part.name);
+        let name = name.to_owned();
+        let part_name = part.name;
         if self.parts.contains(&part_name) {
             return Err(VariantError::PartTwice { name, part: part_name });
         }
@@ -294,8 +300,8 @@ impl Added {
     }
 }
 
-/// Returns the parameters of a sender, the union of its parts', and its recipe with these values, or
-/// with the defaults.
+/// Returns the parameters of a sender, the union of its parts', and its recipe with these values,
+/// or with the defaults.
 fn assemble(row: &Row, added: &Added, values: Option<&[f64]>) -> (Vec<Parameter>, Recipe) {
     let mut union = Union::new(values);
     let recipe = match &row.made_of {

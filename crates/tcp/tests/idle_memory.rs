@@ -1,5 +1,5 @@
-//! What connections hold while nothing happens, and what each segment on its way adds. One test: what
-//! others allocate at the same time would be counted.
+//! Memory of idle connections and of each outstanding segment. This binary has one test only,
+//! because allocations of others at the same time would be counted.
 
 mod memory;
 
@@ -7,9 +7,10 @@ use memory::{allocated, established};
 use unruffled_tcp::{Connection, Flags, ROWS, Segment, SeqNr, Variant};
 use unruffled_units::Instant;
 
-/// An established connection, and the octets that it holds before it has sent anything.
+/// Returns an established connection, and the octets that it holds before it has sent anything.
 fn connect(variant: &Variant, segments: u32) -> (Connection, usize) {
-    let (before, now) = (allocated(), Instant::from_millis(10));
+    let before = allocated();
+    let now = Instant::from_millis(10);
     let (mut connection, _, answer) = established(variant, segments, now);
     // The window of a SYN is not scaled.
     let update = Segment {
@@ -29,7 +30,8 @@ fn connect(variant: &Variant, segments: u32) -> (Connection, usize) {
 fn an_idle_connection_fits_into_two_kibibytes_and_a_segment_into_64_octets() {
     for row in ROWS {
         let variant = Variant::named(row.name).expect("is in the table");
-        // As many as the least ring has room for, one more than one that doubles would have, and others.
+        // As many as the smallest ring has room for, one more than a ring that doubles would have,
+        // and others.
         for window in [8, 9, 10, 17, 33, 65, 100, 129, 257, 1000, 1025, 8193, 16_384] {
             let (mut connection, idle) = connect(&variant, window);
             assert!(idle <= 2048, "{}: {idle} octets when idle", row.name);

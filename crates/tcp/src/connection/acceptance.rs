@@ -1,4 +1,4 @@
-//! Which segments are acceptable by their sequence numbers (RFC 9293, section 3.10.7.4, Table 6).
+//! Acceptability of segments by their sequence numbers (RFC 9293, section 3.10.7.4, Table 6).
 
 /// Returns whether a segment that occupies `len` sequence numbers from `seq` on is acceptable, when
 /// `next` is expected and the window has `window` octets. All numbers are stream offsets.
@@ -15,8 +15,8 @@ pub(super) fn acceptable(seq: u64, len: u32, next: u64, window: u64) -> bool {
 /// Returns whether an unacceptable segment without text at `seq` may come from a peer whose numbers
 /// are off by one, when `next` is expected and the window ends at `edge`. Such a peer does not
 /// count the octet of a window probe as sent until it is acknowledged, or its FIN follows the end
-/// of the window. If both ends are in such a state, each would drop the segment that ends the
-/// other's, so the acknowledgement must be processed.
+/// of the window. If both ends are in such a state, each would drop the other's acknowledgement and
+/// neither would leave it, so the acknowledgement must be processed.
 pub(super) fn nearly_acceptable(seq: u64, next: u64, edge: u64) -> bool {
     next <= seq + 1 && seq <= edge.max(next) + 1
 }

@@ -83,7 +83,8 @@ impl Connection {
             return Ok(());
         };
         self.sender.check_window_probe(acked);
-        let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
+        let una = self.sender.stream.una();
+        let nxt = self.sender.stream.nxt();
         let window = u64::from(segment.window) << self.peer_window.scale;
         let larger_or_closed = window == 0 || acked + window > self.sender.stream.window_end();
         if acked >= una && self.peer_window.is_current(offset, acked, larger_or_closed) {
@@ -117,8 +118,10 @@ impl Connection {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
-        let (mut blocks, mut dsack) = ([].as_slice(), None);
+        let una = self.sender.stream.una();
+        let nxt = self.sender.stream.nxt();
+        let mut blocks = [].as_slice();
+        let mut dsack = None;
         let offsets;
         if !segment.sack.is_empty() {
             offsets = self.block_offsets(segment);
@@ -151,7 +154,8 @@ impl Connection {
     #[inline]
     fn block_offsets(&self, segment: &Segment) -> Offsets {
         let origin = self.numbers.ours.add(1);
-        let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
+        let una = self.sender.stream.una();
+        let nxt = self.sender.stream.nxt();
         let mut offsets = Offsets { blocks: [(0, 0); SackBlocks::CAPACITY], count: 0 };
         for block in segment.sack.as_slice() {
             let left = block.left.unwrap(origin, una);

@@ -136,7 +136,8 @@ impl Connection {
         now: Instant,
         observer: &mut impl Observer,
     ) -> Result<u64, Ignored> {
-        let (next, edge) = (self.receiver.next(), self.receiver.window().edge());
+        let next = self.receiver.next();
+        let edge = self.receiver.window().edge();
         // Numbers before the first octet of the stream are old ones.
         let offset = segment.seq.unwrap(self.numbers.theirs.add(1), next);
         if let Some(reason) = self.clock.check(segment, now) {
@@ -149,7 +150,8 @@ impl Connection {
             }
             return Err(reason);
         }
-        let (len, window) = (segment.sequence_len(), edge.saturating_sub(next));
+        let len = segment.sequence_len();
+        let window = edge.saturating_sub(next);
         // A closed window still takes acknowledgements, resets, and a FIN that needs no room. The
         // receiver cuts off text.
         let allowed =
@@ -173,7 +175,8 @@ impl Connection {
             self.answer_unacceptable(segment, offset, now, observer);
         }
         let bare = segment.flags.are_plain_ack() && segment.len == 0;
-        let (next, edge) = (self.receiver.next(), self.receiver.window().edge());
+        let next = self.receiver.next();
+        let edge = self.receiver.window().edge();
         if let Some(offset) = offset
             && bare
             && self.state.is_synchronised()
@@ -224,7 +227,9 @@ impl Connection {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        let (len, fin, rtx) = (segment.len, segment.flags.fin, segment.rtx);
+        let len = segment.len;
+        let fin = segment.flags.fin;
+        let rtx = segment.rtx;
         let numbers = len + u32::from(fin);
         let old = |offset: &u64| offset + u64::from(numbers) <= self.receiver.next();
         match offset.filter(old) {

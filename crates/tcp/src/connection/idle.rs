@@ -36,10 +36,10 @@ impl Idle {
 impl Connection {
     /// Starts the user timeout when a segment that requires an answer is sent.
     pub(super) fn expect_answer(&mut self, now: Instant) {
-        if let Some(patience) = self.config.timeouts.give_up
+        if let Some(timeout) = self.config.timeouts.give_up
             && !self.timers.runs(ConnectionTimer::GiveUp)
         {
-            self.timers.set(ConnectionTimer::GiveUp, now + patience);
+            self.timers.set(ConnectionTimer::GiveUp, now + timeout);
         }
     }
 
@@ -47,10 +47,10 @@ impl Connection {
     /// connection open with a closed window indefinitely.
     #[inline]
     pub(super) fn on_answer(&mut self, now: Instant) {
-        if let Some(patience) = self.config.timeouts.give_up
+        if let Some(timeout) = self.config.timeouts.give_up
             && self.timers.runs(ConnectionTimer::GiveUp)
         {
-            self.timers.set(ConnectionTimer::GiveUp, now + patience);
+            self.timers.set(ConnectionTimer::GiveUp, now + timeout);
         }
     }
 
@@ -71,9 +71,9 @@ impl Connection {
         } else if !self.timers.runs(ConnectionTimer::Persist) {
             let wait = self.sender.estimates().rto * (1 << self.idle.backoff.min(16));
             // A peer must be probed before it can be given up for not answering.
-            let patience = self.config.timeouts.give_up.map_or(wait, |patience| patience / 2);
+            let limit = self.config.timeouts.give_up.map_or(wait, |timeout| timeout / 2);
             self.timers
-                .set(ConnectionTimer::Persist, now + wait.min(self.config.rto.max).min(patience));
+                .set(ConnectionTimer::Persist, now + wait.min(self.config.rto.max).min(limit));
             self.expect_answer(now);
         }
     }

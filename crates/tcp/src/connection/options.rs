@@ -16,8 +16,8 @@ impl Connection {
 
     /// Sets [`TimeoutConfig::give_up`](crate::TimeoutConfig::give_up). The time that a segment
     /// has already waited for an answer counts.
-    pub fn set_give_up(&mut self, patience: Option<Duration>, now: Instant) {
-        let before = std::mem::replace(&mut self.config.timeouts.give_up, patience);
+    pub fn set_give_up(&mut self, timeout: Option<Duration>, now: Instant) {
+        let before = std::mem::replace(&mut self.config.timeouts.give_up, timeout);
         if self.state == State::Closed {
             return;
         }
@@ -34,9 +34,9 @@ impl Connection {
             (Some(before), Some(due)) => Some(due - before),
             _ => waits.then_some(now),
         };
-        match (patience, since) {
-            (Some(patience), Some(since)) => {
-                self.timers.set(ConnectionTimer::GiveUp, since + patience)
+        match (timeout, since) {
+            (Some(timeout), Some(since)) => {
+                self.timers.set(ConnectionTimer::GiveUp, since + timeout)
             }
             _ => self.timers.stop(ConnectionTimer::GiveUp),
         }

@@ -61,7 +61,8 @@ impl Connection {
         observer: &mut impl Observer,
     ) {
         let headers = self.config.segments.ip.header() + TCP_HEADER;
-        let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
+        let una = self.sender.stream.una();
+        let nxt = self.sender.stream.nxt();
         let outstanding = quoted
             .unwrap(self.numbers.ours.add(1), una)
             .is_some_and(|offset| una <= offset && offset < nxt);

@@ -73,7 +73,8 @@ impl Connection {
 
     /// Returns an acknowledgement without data.
     fn acknowledgement(&self) -> Outgoing {
-        let (offset, rtx) = (self.sender.stream.nxt(), self.receiver.answers_rtx());
+        let offset = self.sender.stream.nxt();
+        let rtx = self.receiver.answers_rtx();
         Outgoing { offset, rtx, ..Outgoing::default() }
     }
 
@@ -140,7 +141,8 @@ impl Connection {
     #[inline(always)]
     fn segment(&mut self, outgoing: &Outgoing, now: Instant) -> Segment {
         let &Outgoing { offset, len, fin, psh, rtx } = outgoing;
-        let (mut sack, mut whole) = (SackBlocks::default(), true);
+        let mut sack = SackBlocks::default();
+        let mut whole = true;
         if self.sack && self.receiver.block_count() > 0 {
             let origin = self.numbers.theirs.add(1);
             let limit = self.blocks_beside(len);

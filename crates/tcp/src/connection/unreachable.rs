@@ -20,7 +20,8 @@ impl Connection {
         observer: &mut impl Observer,
     ) {
         let opening = matches!(self.state, State::SynSent | State::SynReceived);
-        let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
+        let una = self.sender.stream.una();
+        let nxt = self.sender.stream.nxt();
         let in_flight = if opening {
             quoted == self.numbers.ours
         } else {
@@ -42,8 +43,9 @@ impl Connection {
         self.unreachable
     }
 
-    /// Ends the connection because the peer has been silent for too long. An unreachable report
-    /// since then is the reason.
+    /// Ends the connection because the peer has been silent for too long. The error is
+    /// [`Error::Unreachable`] if a node has reported the peer as unreachable since its last
+    /// segment.
     pub(super) fn give_up(&mut self) {
         let known = self.unreachable.map(|_| Error::Unreachable);
         self.fail(known.unwrap_or(Error::TimedOut));

@@ -5,8 +5,7 @@ use std::collections::VecDeque;
 
 /// Number of recently changed ranges in order. An option holds at most four.
 const RECENT_RANGES: usize = 8;
-/// Bounds on the maximum number of ranges. The buffer divided by [`pair`] lies between them for
-/// most buffers.
+/// Bounds on the number of ranges stored, whatever the size of the buffer.
 const MIN_RANGES: u64 = 64;
 const MAX_RANGES: u64 = 1 << 16;
 /// Smallest maximum segment size of a well-behaved peer, in octets (RFC 9293, section 3.7.1).
@@ -205,7 +204,8 @@ impl Arrived {
         if at < right {
             fresh(at, right);
         }
-        let (first, last) = (self.ranges[from], self.ranges[to - 1]);
+        let first = self.ranges[from];
+        let last = self.ranges[to - 1];
         let overlap = self
             .ranges
             .range(from..to)

@@ -46,7 +46,7 @@ impl Moderation {
         &mut self.rtt
     }
 
-    /// Called when the application has read up to `taken`, and left `left` octets unread.
+    /// Called when the application has read up to `taken`, and left `unread` octets.
     pub(crate) fn on_read(&mut self, taken: u64, unread: u64) {
         self.read_to = Some(taken);
         self.min_unread = Some(self.min_unread.map_or(unread, |known| known.min(unread)));

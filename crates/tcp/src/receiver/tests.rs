@@ -18,7 +18,8 @@ impl Peer {
         assert!(self.0.ack_due());
         let mut ack = format!("C{}", self.0.next() / 1000);
         self.0.blocks(3, |l, r| {
-            let (first, last) = (l / 1000 + 1, r / 1000);
+            let first = l / 1000 + 1;
+            let last = r / 1000;
             ack += &if first == last { format!(" S{first}") } else { format!(" S{first}-{last}") };
         });
         self.0.acknowledged(true);
@@ -144,7 +145,7 @@ fn ranges_are_bounded_and_the_furthest_goes_first() {
     r.blocks(4, |left, right| blocks.push((left, right)));
     assert_eq!(blocks[0], (5, 6));
     assert!(blocks.iter().all(|block| block.1 <= 10 * most), "{blocks:?}");
-    // A segment that covers them all is new but for what is held.
+    // A segment that covers them all is new except for what is held.
     let all = gets(&mut r, 0, 10 * most as u32 + 10);
     assert_eq!(all.iter().map(|run| run.1).sum::<u64>(), 10 * most + 10 - most);
     assert_eq!((r.next(), r.arrived.has_hole(), r.block_count()), (10 * most + 10, false, 0));

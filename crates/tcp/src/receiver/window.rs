@@ -156,7 +156,8 @@ impl ReceiveWindow {
         free >= 2 * known && next + free >= self.edge + self.step()
     }
 
-    /// The window field of an acknowledgement of everything below `next`.
+    /// Returns the window field of an acknowledgement of everything below `next`, and records the
+    /// edge.
     #[inline(always)]
     pub(crate) fn advertise(&mut self, next: u64) -> u16 {
         let unit = 1_u64 << self.scale;
@@ -245,7 +246,8 @@ mod tests {
         for size in [1448, 1000, 536] {
             let mut w = ReceiveWindow::new(4 << 20, 1460);
             assert!(w.scale() > 0);
-            let (mut next, mut edge) = (0, 0);
+            let mut next = 0;
+            let mut edge = 0;
             while next + size <= w.edge() {
                 next += size;
                 let now = next + (u64::from(w.advertise(next)) << w.scale());

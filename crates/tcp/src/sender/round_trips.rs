@@ -72,7 +72,7 @@ impl RoundTrips {
                 self.rto.sample(rtt, f64::from(expected));
             }
         }
-        self.rto.forget_backoff();
+        self.rto.reset_backoff();
     }
 
     /// Takes the mean round-trip time of both copies of a segment, if the timer uses such samples.
@@ -119,7 +119,7 @@ impl RoundTrips {
 
     /// Ends the backoff.
     pub(super) fn forget_backoff(&mut self) {
-        self.rto.forget_backoff();
+        self.rto.reset_backoff();
     }
 
     /// Data transmission begins after a SYN was lost.

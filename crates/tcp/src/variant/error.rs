@@ -69,7 +69,8 @@ impl fmt::Display for VariantError {
             }
             Self::UnknownPart { name, part } => {
                 let known: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
-                let (known, meant) = (known.join(", "), meant::hint(name));
+                let known = known.join(", ");
+                let meant = meant::hint(name);
                 write!(f, "{name}: no part {part:?}: expected one of {known}{meant}")
             }
             Self::PartTwice { name, part } => write!(f, "{name}: {part} stands twice"),

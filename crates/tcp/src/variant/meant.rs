@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_similar_sender_is_suggested() {
-        for (name, wanted) in [
+        for (name, expected) in [
             ("cubic", "rack+cubic"),
             ("CUBIC", "rack+cubic"),
             ("tcp-cubic", "rack+cubic"),
@@ -95,7 +95,7 @@ mod tests {
             ("unrufled", "unruffled"),
             ("tcp-pr-sak", "tcp-pr-sack"),
         ] {
-            assert_eq!(hint(name), did_you_mean(wanted), "{name}");
+            assert_eq!(hint(name), did_you_mean(expected), "{name}");
         }
     }
 
@@ -108,9 +108,9 @@ mod tests {
             ("rack+bbr", "bbr"),
             ("tcp_vegas", "vegas"),
         ] {
-            let wanted =
+            let expected =
                 format!("; {control} is the kernel's own: race it with --kernel {control}");
-            assert_eq!(hint(name), wanted);
+            assert_eq!(hint(name), expected);
         }
     }
 

@@ -42,19 +42,19 @@ pub const PARTS: &[Part] = &[
     },
     Part {
         name: "westwood",
-        about: "after a loss the window is what the rate of acknowledgements says the path holds",
+        about: "after a loss the window is what the path holds, by the rate of acknowledgements",
         source: "Casetti et al., TCP Westwood, Wireless Networks 8 (2002)",
         change: Change::Control(WESTWOOD),
     },
     Part {
         name: "eifel",
-        about: "timestamps tell spurious retransmissions; the window comes back",
+        about: "timestamps identify spurious retransmissions; the window is restored",
         source: "RFC 3522, RFC 4015",
         change: Change::Eifel,
     },
     Part {
         name: "f-rto",
-        about: "new data after a timeout tells a spurious one; the window comes back",
+        about: "new data after a timeout shows whether it was spurious; the window is restored",
         source: "RFC 5682, RFC 4015",
         change: Change::FRto,
     },

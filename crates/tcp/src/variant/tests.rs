@@ -9,6 +9,22 @@ fn value(variant: &Variant, name: &str) -> Option<f64> {
 }
 
 #[test]
+fn constructors_give_the_senders_after_which_they_are_named() {
+    let made = [
+        (Variant::unruffled(), "unruffled"),
+        (Variant::rack(), "rack"),
+        (Variant::rack_cubic(), "rack+cubic"),
+        (Variant::sack(), "sack"),
+        (Variant::newreno(), "newreno"),
+    ];
+    for (variant, name) in made {
+        assert_eq!(variant.name(), name);
+        assert_eq!(variant.parts(), parse(name).parts(), "{name}");
+    }
+    assert_eq!(Variant::default().name(), "unruffled", "the recommended sender");
+}
+
+#[test]
 fn names_are_unique_and_defaults_within_their_ranges() {
     for (i, row) in ROWS.iter().enumerate() {
         assert!(ROWS[..i].iter().all(|r| r.name != row.name), "{} stands twice", row.name);

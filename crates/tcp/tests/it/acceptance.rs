@@ -1,10 +1,10 @@
-//! Which segments count: RFC 9293, Table 6, RFC 5961, and PAWS (RFC 7323, section 5).
+//! Acceptance of segments: RFC 9293, Table 6, RFC 5961, and PAWS (RFC 7323, section 5).
 
 use crate::wire::{End, config, ms};
 use unruffled_tcp::{Config, Error, Ignored, KeepAlive, State};
 use unruffled_units::Instant;
 
-/// An end whose window is closed: the application has not read what fills it.
+/// Returns an end whose window is closed, because the application has read nothing.
 fn closed_window() -> End {
     let mut t = End::established(Config { receive_buffer: 1000, ..config() });
     t.gets("P. 1:1001 a1").sends(". 1 a1001 w0");
@@ -28,21 +28,21 @@ fn at_an_open_window_an_empty_segment_must_lie_within() {
     t.gets(". 10001 a1").sends(". 1 a1").ignores(Ignored::OutsideWindow);
 }
 
-/// The peer has filled the window and sent its FIN behind it, and some of that was lost.
+/// The peer has filled the window and sent its FIN after it, and some of that was lost.
 #[test]
-fn an_acknowledgement_from_behind_a_full_window_counts() {
+fn an_acknowledgement_from_beyond_a_full_window_counts() {
     let mut t = End::established(Config { receive_buffer: 2000, ..config() });
     t.writes(10).sends("P. 1:11 a1");
     t.gets("P. 1001:2001 a1").sends(". 11 a1 sack1001-2001");
     t.gets(". 2003 a11").sends(". 11 a1").ignores(Ignored::OutsideWindow);
-    assert_eq!(t.connection.in_flight(), 10, "nobody's number");
+    assert_eq!(t.connection.in_flight(), 10, "an implausible number");
     t.gets(". 2002 a11").sends(". 11 a1").ignores(Ignored::OutsideWindow);
     assert_eq!(t.connection.in_flight(), 0);
 }
 
-/// Nothing is taken; "special allowance should be made to accept valid ACKs, URGs, and RSTs".
+/// No text is accepted; "special allowance should be made to accept valid ACKs, URGs, and RSTs".
 #[test]
-fn at_a_closed_window_no_text_is_taken() {
+fn text_at_a_closed_window_is_dropped() {
     let mut t = closed_window();
     t.gets("P. 1001:1002 a1").sends(". 1 a1001 w0");
     t.gets("P. 1101:1102 a1").sends(". 1 a1001").ignores(Ignored::OutsideWindow);
@@ -53,7 +53,7 @@ fn at_a_closed_window_no_text_is_taken() {
 }
 
 #[test]
-fn at_an_open_window_text_must_reach_into_it() {
+fn text_at_an_open_window_must_overlap_it() {
     let mut t = End::established(config());
     t.gets(". -99:1 a1").sends(". 1 a1").ignores(Ignored::OutsideWindow);
     t.gets(". 10001:10101 a1").sends(". 1 a1").ignores(Ignored::OutsideWindow);
@@ -61,7 +61,7 @@ fn at_an_open_window_text_must_reach_into_it() {
     t.gets(". 10000:10200 a1").sends(". 1 a151 sack10000-10001").accepts();
 }
 
-/// What lies on both sides of the window's edge is trimmed, and so is a FIN behind it.
+/// Text on both sides of the window's edge is trimmed, together with a FIN after it.
 #[test]
 fn text_beyond_the_window_is_cut_off() {
     let mut t = End::established(config());
@@ -69,7 +69,7 @@ fn text_beyond_the_window_is_cut_off() {
     assert_eq!(t.connection.readable(), 10_000);
 }
 
-/// A stream does not go on behind its end.
+/// A stream does not continue after its end.
 #[test]
 fn text_beyond_the_fin_is_cut_off() {
     let mut t = End::established(config());
@@ -77,13 +77,13 @@ fn text_beyond_the_fin_is_cut_off() {
     t.gets(". 1:1001 a1").sends(". 1 a502").is(State::CloseWait);
     t.gets(". 502:600 a1").ignores(Ignored::BeyondEnd);
     assert_eq!(t.connection.readable(), 500);
-    // Nor does it end before what has come.
+    // It does not end before octets that have arrived either.
     let mut t = End::established(config());
     t.gets(". 501:1001 a1").sends(". 1 a1").gets("F. 301 a1").sends(". 1 a1");
     t.gets(". 1:501 a1").sends(". 1 a1001").is(State::Established);
 }
 
-/// RFC 2883: old text is unacceptable, and reported.
+/// RFC 2883: old text is unacceptable, and is reported.
 #[test]
 fn old_text_is_reported_as_a_duplicate() {
     let mut t = End::established(config());
@@ -112,10 +112,10 @@ fn a_syn_is_challenged() {
     End::established(config()).gets("S 0").sends(". 1 a1").ignores(Ignored::Syn);
 }
 
-/// RFC 5961, section 5.2: SND.UNA − MAX.SND.WND =< SEG.ACK =< SND.NXT. The text of such a segment
-/// is not taken.
+/// RFC 5961, section 5.2: SND.UNA − MAX.SND.WND =< SEG.ACK =< SND.NXT. The text of any other
+/// segment is dropped.
 #[test]
-fn only_a_plausible_acknowledgement_is_taken() {
+fn only_a_segment_with_a_plausible_acknowledgement_is_accepted() {
     let mut t = End::connected(config(), "S. 0 a1 w2000 mss1000 sackok");
     t.writes(3000).sends(". 1:1001 a1, . 1001:2001 a1");
     t.gets(". 1:101 a2001 w2000").sends("P. 2001:3001 a101").gets(". 101 a3001 w2000");
@@ -125,10 +125,10 @@ fn only_a_plausible_acknowledgement_is_taken() {
     t.gets("P 201:301").sends("").ignores(Ignored::NoAck);
 }
 
-/// RFC 9293, section 3.10.7.4: SEG.ACK below SND.UNA sets no window, before the first octet is
-/// acknowledged as well; but what comes with it counts (RFC 5961, section 5).
+/// RFC 9293, section 3.10.7.4: SEG.ACK below SND.UNA sets no window, also before the first octet is
+/// acknowledged. The rest of the segment counts (RFC 5961, section 5).
 #[test]
-fn an_acknowledgement_from_before_the_stream_says_nothing() {
+fn an_acknowledgement_from_before_the_stream_is_ignored() {
     let mut t = End::established(config());
     t.writes(2000).sends(". 1:1001 a1, P. 1001:2001 a1");
     t.gets(". 1 a0 w0").sends("").gets("P. 1:101 a0 w0").sends(". 2001 a101");
@@ -137,7 +137,7 @@ fn an_acknowledgement_from_before_the_stream_says_nothing() {
 }
 
 #[test]
-fn challenges_are_limited() {
+fn challenge_acks_are_limited() {
     let mut t = End::established(Config { challenge_acks: 2, ..config() });
     t.gets("S 5").sends(". 1 a1").gets("R 5").sends(". 1 a1").gets("S 5").sends("");
     t.at(999).gets(". 0 a1").sends("");
@@ -161,11 +161,11 @@ fn timestamps() -> End {
 }
 
 #[test]
-fn old_duplicates_are_told_by_their_timestamps() {
+fn old_duplicates_are_identified_by_their_timestamps() {
     let mut t = timestamps();
     t.gets("P. 1:101 a1 ts100:1000000").sends(". 1 a101 ts1000000:100");
     t.gets("P. 101:201 a1 ts150:1000000").sends(". 1 a201 ts1000000:150");
-    // In the window by its number, but older.
+    // In the window by its sequence number, but with an older timestamp.
     t.gets("P. 201:301 a1 ts149:1000000").sends(". 1 a201").ignores(Ignored::OldTimestamp);
     t.gets(". 201 a1 ts149:1000000").sends(". 1 a201").ignores(Ignored::OldTimestamp);
     t.gets("P. 201:301 a1").sends("").ignores(Ignored::NoTimestamp);
@@ -176,10 +176,11 @@ fn old_duplicates_are_told_by_their_timestamps() {
     t.gets("R 301").failed(Error::Reset);
 }
 
-/// RFC 5961, section 5: a timestamp from the future is remembered only with an acknowledgement that
-/// can be true. Otherwise whoever guesses a number in the window shuts the peer out.
+/// RFC 5961, section 5: a timestamp from the future is stored only with a plausible
+/// acknowledgement. Otherwise an attacker that guesses a number in the window could make this end
+/// drop the peer's segments.
 #[test]
-fn a_stranger_does_not_set_the_timestamp_that_must_not_be_older() {
+fn a_forged_segment_does_not_set_ts_recent() {
     let mut t = timestamps();
     t.gets(". 1 a2 ts900:1000000").sends(". 1 a1 ts1000000:100").ignores(Ignored::UnacceptableAck);
     t.gets(". 1 a-30000 ts900:1000000").sends(". 1 a1").ignores(Ignored::UnacceptableAck);
@@ -187,9 +188,9 @@ fn a_stranger_does_not_set_the_timestamp_that_must_not_be_older() {
     t.gets("P. 1:101 a1 ts101:1000000").sends(". 1 a101 ts1000000:101").accepts();
 }
 
-/// Nor does a stranger keep alive a peer that is gone.
+/// A forged segment does not keep alive a peer that is gone.
 #[test]
-fn a_stranger_is_not_the_peer_that_was_asked() {
+fn a_forged_segment_does_not_answer_a_keep_alive() {
     let keep_alive = Some(KeepAlive { idle: ms(10_000), interval: ms(1000), count: 1 });
     let mut t = End::established(config().with(|c| c.timeouts.keep_alive = keep_alive));
     t.at(9000).gets(". 1 a2").sends(". 1 a1").ignores(Ignored::UnacceptableAck);
@@ -197,16 +198,16 @@ fn a_stranger_is_not_the_peer_that_was_asked() {
     t.timer_at(11_000).timer().failed(Error::TimedOut);
 }
 
-/// Section 5.5: after 24 days what was remembered is worth nothing.
+/// Section 5.5: TS.Recent is invalid after 24 days.
 #[test]
-fn timestamps_outdate() {
+fn ts_recent_expires() {
     let mut t = timestamps();
     t.gets("P. 1:101 a1 ts100:1000000").sends(". 1 a101");
     t.at(25 * 24 * 3600 * 1000).gets("P. 101:201 a1 ts99:1000000").sends(". 1 a201").accepts();
     t.gets("P. 201:301 a1 ts98:1000000").sends(". 1 a201").ignores(Ignored::OldTimestamp);
 }
 
-/// Section 4.1: with timestamps, what was sent twice is timed as well.
+/// Section 4.1: with timestamps, retransmitted segments are timed as well.
 #[test]
 fn a_retransmission_is_timed_by_its_timestamp() {
     let mut t = timestamps();
@@ -217,9 +218,9 @@ fn a_retransmission_is_timed_by_its_timestamp() {
     assert!((24.0..=25.0).contains(&srtt), "{srtt} ms");
 }
 
-/// RFC 7323, section 2.2: options that the SYN does not have are not in its answer.
+/// RFC 7323, section 2.2: options that the SYN does not have are absent from its answer.
 #[test]
-fn only_what_was_offered_is_answered() {
+fn only_offered_options_are_answered() {
     let config = config().with(|c| {
         c.timestamps.offer = true;
         c.receive_buffer = 1 << 20;
@@ -230,15 +231,15 @@ fn only_what_was_offered_is_answered() {
     let mut t = End::listen(config.with(|c| c.window.initial = 30));
     t.gets("S 0 ws15 sackok ts5:0").sends("S. 0 a1 w65535 ws5 sackok ts1000000:5");
     t.gets(". 1 a1 w1 ts6:1000000").is(State::Established);
-    // 1 << 14 octets of window, taken for that even if the shift is greater (section 2.3).
+    // A window of 1 << 14 octets: a greater shift is taken for 14 (section 2.3).
     t.connection.write(20_000);
     t.connection.finish();
     let sent = std::iter::from_fn(|| t.connection.poll_transmit(Instant::ZERO, &mut ()));
     assert_eq!(sent.count(), 16, "segments of 1000 octets into a window of 16384");
 }
 
-/// RFC 5961, section 4.2: a SYN is challenged "irrespective of the sequence number", also where it
-/// lacks the timestamps that both have agreed on; so a peer that has lost everything resets.
+/// RFC 5961, section 4.2: a SYN is challenged "irrespective of the sequence number", also if it
+/// lacks the negotiated timestamps. A peer that has lost its state then resets the connection.
 #[test]
 fn a_syn_without_timestamps_is_challenged() {
     let mut t = timestamps();
@@ -246,15 +247,15 @@ fn a_syn_without_timestamps_is_challenged() {
     t.gets("R 1").failed(Error::Reset);
 }
 
-/// RFC 7323, section 3.2: timestamps "SHOULD" be in a reset, and echo nothing where it acknowledges
+/// RFC 7323, section 3.2: timestamps "SHOULD" be in a reset. Without an acknowledgement they echo
 /// nothing.
 #[test]
-fn a_reset_has_a_timestamp_where_both_have_agreed_on_them() {
+fn a_reset_has_a_timestamp_if_timestamps_were_negotiated() {
     let mut t = timestamps();
     t.at(1000).aborts().sends("R 1 ts1001000:0");
     let mut t = End::established(config());
     t.aborts().sends("R 1 nots");
-    // In SYN-SENT nothing is agreed on yet.
+    // In SYN-SENT nothing has been negotiated yet.
     let mut t = End::connect(config().with(|c| c.timestamps.offer = true));
     t.sends("S 0").gets(". 1 a7").sends("R 7 nots");
     let mut t = End::listen(config().with(|c| c.timestamps.offer = true));

@@ -1,5 +1,5 @@
-//! Whatever arrives, in whatever state: nothing panics, and what the connection says of itself
-//! stays sane.
+//! Random segments and calls in every state: nothing panics, and the state of the connection stays
+//! consistent.
 
 use crate::wire::{OURS, THEIRS, variant};
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ enum Step {
     TooBig(u32, u32),
 }
 
-/// A number near the beginning of a stream, or anywhere.
+/// Returns a number near the beginning of a stream, or any number.
 fn near(origin: SeqNr) -> impl Strategy<Value = SeqNr> {
     prop_oneof![
         2 => Just(origin.add(1)),
@@ -84,20 +84,20 @@ fn step() -> impl Strategy<Value = Step> {
 fn any_config() -> impl Strategy<Value = Config> {
     let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (switches, 1..200_000_u64, 1..1500_u32).prop_map(
-        |((timestamps, nagle, count_options, impatient, delay), receive_buffer, mss)| {
+        |((timestamps, nagle, count_options, limits, delay), receive_buffer, mss)| {
             Config::simulated().with(|c| {
                 c.mss = mss;
                 c.segments.count_options = count_options;
                 c.receive_buffer = receive_buffer;
-                c.initial_receive_buffer = impatient.then_some(receive_buffer / 4);
+                c.initial_receive_buffer = limits.then_some(receive_buffer / 4);
                 c.timestamps.offer = timestamps;
                 c.nagle = nagle;
                 c.timestamps.paws = timestamps.then_some(Duration::ZERO);
                 c.isn = OURS.0;
-                c.timeouts.give_up = impatient.then_some(Duration::from_secs(30));
-                c.timeouts.syn_retries = impatient.then_some(4);
+                c.timeouts.give_up = limits.then_some(Duration::from_secs(30));
+                c.timeouts.syn_retries = limits.then_some(4);
                 c.delayed_ack = delay.then_some(Duration::from_millis(40));
-                c.timeouts.keep_alive = impatient.then_some(KeepAlive {
+                c.timeouts.keep_alive = limits.then_some(KeepAlive {
                     idle: Duration::from_secs(20),
                     interval: Duration::from_secs(5),
                     count: 3,
@@ -108,12 +108,12 @@ fn any_config() -> impl Strategy<Value = Config> {
     )
 }
 
-/// Checks what leaves, and how the connection stands.
+/// Checks what is sent, and the state of the connection.
 struct Watch {
     buffer: u64,
-    /// This test has played the handshake.
+    /// Whether this test has played the handshake.
     opened: bool,
-    /// The peer's SYN offers to scale windows.
+    /// Whether the peer's SYN offers window scaling.
     scales: bool,
     scale: u8,
     synchronised: bool,
@@ -127,7 +127,7 @@ impl Watch {
             self.edge = None;
             return;
         }
-        // Of an attempt that this test did not open it knows no scale.
+        // The scale of an attempt that this test did not open is unknown.
         if !segment.flags.ack || segment.flags.rst || !self.opened {
             return;
         }
@@ -196,7 +196,7 @@ fn run(
         while let Some(segment) = connection.poll_transmit(now, &mut ()) {
             watch.sent(&segment);
             count += 1;
-            assert!(count < 200_000, "it never falls silent");
+            assert!(count < 200_000, "it sends without end");
         }
         watch.check(connection);
     }
@@ -210,7 +210,7 @@ proptest! {
     })]
 
     #[test]
-    fn nothing_that_arrives_does_harm(
+    fn no_segment_does_harm(
         config in any_config(),
         active in any::<bool>(),
         opened in prop::bool::weighted(0.8),

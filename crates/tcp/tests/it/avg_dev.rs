@@ -3,10 +3,10 @@
 use crate::trace::Trace;
 use crate::trace::late::{back_to_twenty, spurious_fast_retransmit};
 
-/// (1) to (4) after one event: avg 9, mdev 0. Figure 1: "if k > dupthresh". Section IV-D: the first two
-/// duplicates release a segment each, and then every second one.
+/// (1) to (4) after one event: avg 9, mdev 0. Figure 1: "if k > dupthresh". Section IV-D: the first
+/// two duplicates release a segment each, and then every second one.
 #[test]
-fn the_duplicate_above_the_threshold_makes_the_loss() {
+fn the_duplicate_above_the_threshold_makes_a_loss() {
     let mut t = spurious_fast_retransmit(Trace::of("avg-dev"));
     t.dupthresh(9);
     back_to_twenty(&mut t);
@@ -19,7 +19,7 @@ fn the_duplicate_above_the_threshold_makes_the_loss() {
 
 /// Section IV-D: "when dupthresh duplicate ACKs have received".
 #[test]
-fn with_trigger_at_the_threshold_itself_makes_the_loss() {
+fn with_trigger_at_the_duplicate_at_the_threshold_makes_a_loss() {
     let mut t = spurious_fast_retransmit(Trace::of("avg-dev").set("trigger", "at"));
     back_to_twenty(&mut t);
     t.at(300).ack("C25 S27-34").reports("").sends_any();
@@ -27,14 +27,14 @@ fn with_trigger_at_the_threshold_itself_makes_the_loss() {
 }
 
 /// Section III-D: "adjust dupthresh when detecting a false fast retransmission"; abstract: "the
-/// lengths of the reordering events reported by a TCP receiver with the … DSACK extension". What was
-/// ridden out is no sample, unless all are asked for.
+/// lengths of the reordering events reported by a TCP receiver with the … DSACK extension". A
+/// reordering without a retransmission is no sample, unless all are requested.
 #[test]
-fn a_late_segment_that_was_not_resent_is_no_sample() {
+fn a_late_segment_without_a_retransmission_is_no_sample() {
     for (samples, dupthresh) in [("false-fast-retransmit", 3), ("dsack", 3), ("all", 12)] {
         let mut t = Trace::of("avg-dev").set("samples", samples).fixed_window(20).start();
         t.sends("1-20");
-        // A hole that one SACK far above it shows.
+        // A hole with one SACK far above it.
         t.at(100).ack("C0 S13").reports("").sends_any();
         t.at(100).ack("C1 S13").reports("reordered 12").dupthresh(dupthresh);
     }
@@ -48,12 +48,12 @@ fn average_and_deviation_follow_the_lengths() {
     t.at(300).ack("C25 S27-36").reports("fast-retransmit").cwnd(10.0).sends("R26");
     t.at(301).ack("C36").reports("").sends_any();
     t.at(301).ack("C45").reports("recovered").sends_any();
-    // 36 − 26 as the original came, and 45 − 26 with the DSACK: 14.5, rounded up.
+    // 36 − 26 when the original arrived, and 45 − 26 with the DSACK: 14.5, rounded up.
     t.at(400).ack("C45 D26").reports("spurious 26, reordered 15, spurious-fast-retransmit");
     t.dupthresh(11);
 }
 
-/// (13) and (4): C1 = 0.5 of the average is left, ⌊4.5⌋; and (12): the threshold that led to the
+/// (13) and (4): C1 = 0.5 of the average remains, ⌊4.5⌋; and (12): the threshold that led to the
 /// timeout, 9, bounds what follows. A second timeout for the same data changes nothing.
 #[test]
 fn a_timeout_halves_the_average() {
@@ -64,8 +64,8 @@ fn a_timeout_halves_the_average() {
 }
 
 /// (11), at cwnd 10: with RTO = 350 ms and an RTT of 100 to 102 ms, (0.7·RTO/RTT − 2)·10 is between
-/// 4.0 and 4.5, if it is to hold although the segment was late by 9. With RTO/RTT = 2.94 it is 0.6, and
-/// no bound.
+/// 4.0 and 4.5, if it always holds, although the segment was late by 9. With RTO/RTT = 2.94 it is
+/// 0.6, which is no bound.
 #[test]
 fn a_recovery_must_fit_into_the_timeout() {
     for (bound, min_rto, dupthresh) in

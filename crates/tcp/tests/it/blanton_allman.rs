@@ -1,5 +1,6 @@
-//! Blanton and Allman's senders as packet traces: what a spurious fast retransmit does to the duplicate
-//! threshold, and what bounds it (as told in AVG-DEV, sections II and IV-D, and RR-TCP, section 5.5).
+//! Blanton and Allman's senders as packet traces: how a spurious fast retransmit changes the
+//! duplicate threshold, and what bounds it (as described in AVG-DEV, sections II and IV-D, and
+//! RR-TCP, section 5.5).
 
 use crate::trace::Trace;
 use crate::trace::late::{back_to_twenty, spurious_fast_retransmit};
@@ -19,11 +20,12 @@ fn each_rule_moves_the_threshold_in_its_own_way() {
     }
 }
 
-/// "The upper bound of dupthresh is set to 0.9 cwnd" (AVG-DEV, section II), as it is now.
+/// "The upper bound of dupthresh is set to 0.9 cwnd" (AVG-DEV, section II), with the present cwnd.
 #[test]
 fn nine_tenths_of_the_window_bound_the_threshold() {
     let mut t = spurious_fast_retransmit(Trace::of("ba-inc-n"));
-    // 12, but 0.9·10 at the first acknowledgement, 0.9·11 at the next, until 0.9·14 is more than 12.
+    // 12, bounded by 0.9·10 at the first acknowledgement and 0.9·11 at the next, until 0.9·14
+    // exceeds 12.
     t.dupthresh(9);
     for (n, dupthresh) in [(16, 9), (17, 9), (18, 10), (19, 11), (20, 12), (21, 12)] {
         t.at(190 + n).ack(&format!("C{n}")).dupthresh(dupthresh).sends_any();
@@ -54,10 +56,10 @@ fn a_timeout_resets_the_threshold() {
     }
 }
 
-/// Two recoveries overlap, and both prove spurious: the window before the first comes back, and it
-/// bounds the threshold, not the window of 10 before the second.
+/// Two recoveries overlap, and both prove spurious: the window before the first is restored. It
+/// bounds the threshold, and not the window of 10 before the second.
 #[test]
-fn overlapping_recoveries_have_one_window_to_come_back_to() {
+fn overlapping_recoveries_restore_one_window() {
     let mut t = Trace::of("ba-inc-n").fixed_window(20).start();
     t.sends("1-20");
     t.at(100).ack("C0 S2-4").reports("fast-retransmit").cwnd(10.0).sends("R1");
@@ -65,7 +67,7 @@ fn overlapping_recoveries_have_one_window_to_come_back_to() {
     t.at(104).ack("C20").reports("recovered").sends("21-30");
     t.at(150).ack("C20 S22-24").reports("fast-retransmit").cwnd(5.0).sends("R21");
     t.at(153).ack("C24").reports("").sends("");
-    // Late by (3 + 23)/2 = 13: 3 + 13 = 16 is below 0.9·20. In force is 0.9·5.
+    // Late by (3 + 23)/2 = 13: 3 + 13 = 16 is below 0.9·20. The threshold in force is 0.9·5.
     t.at(200).ack("C24 D1").reports("spurious 1, reordered 13, spurious-fast-retransmit");
     t.ssthresh(5.0).dupthresh(4);
     // 16 + 3 = 19, bounded by 0.9·20.
@@ -78,9 +80,9 @@ fn overlapping_recoveries_have_one_window_to_come_back_to() {
     t.cwnd(20.0).at(270).ack("C40").dupthresh(18);
 }
 
-/// DEL leaves the threshold alone and restores the window.
+/// DEL leaves the threshold unchanged and restores the window.
 #[test]
-fn the_delay_moves_no_threshold() {
+fn the_delay_does_not_change_the_threshold() {
     let mut t = Trace::of("ba-del").fixed_window(20).start();
     t.sends("1-20");
     t.at(100).ack("C0 S2-5").reports("").sends("21-23");

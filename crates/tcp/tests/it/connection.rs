@@ -1,4 +1,4 @@
-//! Two ends of a connection, segment by segment: handshake, timestamps and close.
+//! Both ends of a connection, segment by segment: handshake, timestamps and close.
 
 use unruffled_tcp::{Config, Connection, Flags, Segment, SeqNr, State, Timestamps, Variant};
 use unruffled_units::{Duration, Instant};
@@ -8,14 +8,14 @@ fn at(ms: u64) -> Instant {
 }
 
 fn variant() -> Variant {
-    Variant::named("sack").expect("a variant")
+    Variant::sack()
 }
 
 fn send(connection: &mut Connection, ms: u64) -> Vec<Segment> {
     std::iter::from_fn(|| connection.poll_transmit(at(ms), &mut ())).collect()
 }
 
-/// Hands all that `from` wants to send to `to`; says how many segments that were.
+/// Delivers everything that `from` sends to `to`, and returns how many segments that were.
 fn exchange(from: &mut Connection, to: &mut Connection, ms: u64) -> usize {
     let segments = send(from, ms);
     for segment in &segments {
@@ -24,7 +24,7 @@ fn exchange(from: &mut Connection, to: &mut Connection, ms: u64) -> usize {
     segments.len()
 }
 
-/// A client with 1000-octet segments and its server, connected at 100 ms.
+/// Returns a client with 1000-octet segments and its server, connected at 100 ms.
 fn connected(config: &Config) -> (Connection, Connection) {
     let config = Config { mss: 1000, ..config.clone() };
     let mut client = Connection::connect(Config { isn: 7, ..config.clone() }, &variant());
@@ -43,10 +43,9 @@ fn the_handshake_times_the_round_trip() {
     assert_eq!(server.srtt(), Some(Duration::ZERO));
 }
 
-/// RFC 6298, section 3 (Karn): which SYN the answer is for, nobody knows; and the timeout stays
-/// doubled.
+/// RFC 6298, section 3 (Karn): it is unknown which SYN was answered, and the timeout stays doubled.
 #[test]
-fn a_handshake_with_a_repeated_syn_is_no_sample() {
+fn a_handshake_with_a_repeated_syn_gives_no_sample() {
     let mut client = Connection::connect(Config::simulated(), &variant());
     let mut server = Connection::listen(Config::simulated(), &variant());
     assert_eq!(send(&mut client, 0).len(), 1, "this SYN is lost");
@@ -58,9 +57,9 @@ fn a_handshake_with_a_repeated_syn_is_no_sample() {
     assert_eq!((client.srtt(), client.rto()), (None, Duration::from_secs(2)));
 }
 
-/// The same for the answer: a SYN that comes again has it sent again.
+/// The same holds for the answer, which a repeated SYN repeats.
 #[test]
-fn a_handshake_with_a_repeated_answer_is_no_sample() {
+fn a_handshake_with_a_repeated_answer_gives_no_sample() {
     let mut client = Connection::connect(Config::simulated(), &variant());
     let mut server = Connection::listen(Config::simulated(), &variant());
     let syn = send(&mut client, 0)[0];
@@ -72,9 +71,9 @@ fn a_handshake_with_a_repeated_answer_is_no_sample() {
     assert_eq!((server.state(), server.srtt()), (State::Established, None));
 }
 
-/// The same where both connect: SYN and SYN-ACK have the same number, and the first may be lost.
+/// In a simultaneous open SYN and SYN-ACK have the same number, and the first may be lost.
 #[test]
-fn a_handshake_from_both_sides_is_no_sample() {
+fn a_simultaneous_open_gives_no_sample() {
     let [mut one, mut other] =
         [(); 2].map(|()| Connection::connect(Config::simulated(), &variant()));
     assert_eq!(send(&mut one, 0).len(), 1, "this SYN is lost");
@@ -96,7 +95,7 @@ fn data(number: u32, timestamp: u32) -> Segment {
     }
 }
 
-/// RFC 7323, section 4.3, its second example: out of order, every segment acknowledged.
+/// RFC 7323, section 4.3, second example: segments out of order, each acknowledged.
 #[test]
 fn the_timestamp_of_the_segment_that_moved_the_edge_is_echoed() {
     let (_, mut server) = connected(&Config::simulated().with(|c| c.timestamps.offer = true));
@@ -108,13 +107,13 @@ fn the_timestamp_of_the_segment_that_moved_the_edge_is_echoed() {
         let ack = send(&mut server, 200)[0];
         assert_eq!(ack.timestamps.map(|t| t.echo), Some(echo), "segment {number}");
     }
-    // An old duplicate does not turn the echo back: "SEG.TSval >= TS.Recent".
+    // An old duplicate does not move the echo back: "SEG.TSval >= TS.Recent".
     server.handle_segment(&data(2, 90), at(200), &mut ());
     assert_eq!(send(&mut server, 200)[0].timestamps.map(|t| t.echo), Some(104));
 }
 
-/// RFC 7323, section 4.3, its first example: "the timestamp from the oldest unacknowledged segment
-/// is echoed".
+/// RFC 7323, section 4.3, first example: "the timestamp from the oldest unacknowledged segment is
+/// echoed".
 #[test]
 fn a_delayed_acknowledgement_echoes_the_oldest_segment() {
     let delayed_ack = Some(Duration::from_millis(50));
@@ -129,7 +128,7 @@ fn a_delayed_acknowledgement_echoes_the_oldest_segment() {
 }
 
 #[test]
-fn both_ends_close_when_both_have_finished() {
+fn both_ends_close_after_both_have_finished() {
     let (mut client, mut server) = connected(&Config::simulated());
     client.write(2500);
     client.finish();
@@ -147,7 +146,7 @@ fn both_ends_close_when_both_have_finished() {
     assert_eq!((client.state(), client.poll_timeout()), (State::Closed, None));
 }
 
-/// What has been written and finished before the handshake is sent, and closes, after it.
+/// Data written, and a close requested, before the handshake take effect after it.
 #[test]
 fn a_connection_may_be_finished_before_it_is_established() {
     let mut client = Connection::connect(Config::simulated(), &variant());
@@ -160,10 +159,10 @@ fn a_connection_may_be_finished_before_it_is_established() {
     assert_eq!(server.state(), State::CloseWait);
 }
 
-/// RFC 9293, section 3.6.1 (TIME-WAIT): the last acknowledgement may be lost, so a FIN that comes
-/// again is answered again.
+/// RFC 9293, section 3.6.1 (TIME-WAIT): the last acknowledgement may be lost, so a repeated FIN is
+/// answered again.
 #[test]
-fn a_closed_end_answers_a_fin_that_comes_again() {
+fn a_closed_end_answers_a_repeated_fin() {
     let (mut client, mut server) = connected(&Config::simulated());
     client.finish();
     exchange(&mut client, &mut server, 200);
@@ -171,7 +170,7 @@ fn a_closed_end_answers_a_fin_that_comes_again() {
     exchange(&mut server, &mut client, 300);
     assert_eq!(send(&mut client, 300).len(), 1, "this acknowledgement is lost");
     assert_eq!((client.state(), server.state()), (State::TimeWait, State::LastAck));
-    let due = server.poll_timeout().expect("the FIN is to be resent");
+    let due = server.poll_timeout().expect("a timer for the FIN");
     server.handle_timeout(due, &mut ());
     exchange(&mut server, &mut client, 2000);
     assert_eq!(exchange(&mut client, &mut server, 2100), 1);

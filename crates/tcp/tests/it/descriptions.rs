@@ -1,7 +1,7 @@
-//! What senders say of themselves, all of it: the parts of each row, and of rows with parts added.
+//! Descriptions of all senders: the parts of each row, and of rows with added parts.
 //!
-//! `UNRUFFLED_WRITE_DESCRIPTIONS=1 cargo test -p unruffled-tcp --test it descriptions` writes the file
-//! anew where a description is meant to change.
+//! `UNRUFFLED_WRITE_DESCRIPTIONS=1 cargo test -p unruffled-tcp --test it descriptions` writes the
+//! file again after an intended change of a description.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -11,19 +11,19 @@ use unruffled_tcp::{ROWS, Variant};
 const REWRITE: &str = "UNRUFFLED_WRITE_DESCRIPTIONS";
 
 #[test]
-fn every_sender_says_what_it_is_made_of() {
+fn descriptions_of_all_senders_match_the_file() {
     let names = ROWS.iter().map(|row| row.name);
-    let mut told = String::new();
+    let mut text = String::new();
     for name in names.chain(["sack+cubic", "rr-ta+westwood", "reno+eifel+f-rto"]) {
         let variant = Variant::parse(name).expect("makes sense");
-        writeln!(told, "{name}").expect("memory takes it");
+        writeln!(text, "{name}").expect("memory takes it");
         for (question, part) in variant.parts() {
-            writeln!(told, "  {question}: {part}").expect("memory takes it");
+            writeln!(text, "  {question}: {part}").expect("memory takes it");
         }
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/descriptions.txt");
     if std::env::var_os(REWRITE).is_some() {
-        return std::fs::write(&path, told).expect("can be written");
+        return std::fs::write(&path, text).expect("can be written");
     }
-    assert_eq!(told, std::fs::read_to_string(&path).unwrap_or_default());
+    assert_eq!(text, std::fs::read_to_string(&path).unwrap_or_default());
 }

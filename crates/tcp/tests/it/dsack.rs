@@ -1,9 +1,9 @@
-//! The way back from a spurious fast retransmit: DSACK-R of RR-TCP (section 2.1; RFC 2883, section
-//! 5.2), which believes a DSACK under the conditions of RFC 3708, section 3.
+//! Restoration after a spurious fast retransmit: DSACK-R of RR-TCP (section 2.1; RFC 2883, section
+//! 5.2), which accepts a DSACK under the conditions of RFC 3708, section 3.
 
 use crate::trace::Trace;
 
-/// Segment 1 of ten is late, and is resent: plays up to the acknowledgement of the original.
+/// Plays up to the acknowledgement of segment 1 of ten, which is late and was retransmitted.
 fn spurious_fast_retransmit(variant: &str) -> Trace {
     let mut t = Trace::of(variant).window(10).start();
     t.sends("1-10");
@@ -12,9 +12,9 @@ fn spurious_fast_retransmit(variant: &str) -> Trace {
     t
 }
 
-/// ssthresh becomes the old cwnd, and slow start leads there: no burst.
+/// ssthresh becomes the old cwnd, to which slow start leads without a burst.
 #[test]
-fn the_window_comes_back_by_slow_start() {
+fn the_window_is_restored_by_slow_start() {
     let mut t = spurious_fast_retransmit("dsack-r");
     t.at(200).ack("C4 D1").reports("spurious 1, reordered 3, spurious-fast-retransmit, recovered");
     t.ssthresh(10.0).cwnd(5.0).sends("").pipe(6);
@@ -29,7 +29,7 @@ fn the_window_comes_back_by_slow_start() {
 
 /// The other reading of RR-TCP, section 4.3: "reinstatement of the previous window value".
 #[test]
-fn the_window_comes_back_at_once_if_so_chosen() {
+fn the_window_is_restored_at_once_if_so_chosen() {
     let mut t = Trace::of("dsack-r").set("restore", "at-once").window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2-4").reports("fast-retransmit").cwnd(5.0).sends("R1");
@@ -38,14 +38,14 @@ fn the_window_comes_back_at_once_if_so_chosen() {
     t.ssthresh(f64::INFINITY).cwnd(10.0).sends("11-14");
 }
 
-/// `sack` makes no use of DSACK.
+/// `sack` does not use DSACK.
 #[test]
-fn without_the_response_the_window_stays_down() {
+fn without_the_response_the_window_stays_reduced() {
     let mut t = spurious_fast_retransmit("sack");
     t.at(200).ack("C4 D1").ssthresh(5.0).cwnd(5.0);
 }
 
-/// The restoration comes after recovery has ended, too.
+/// The window is also restored after recovery has ended.
 #[test]
 fn a_dsack_after_recovery_restores_as_well() {
     let mut t = spurious_fast_retransmit("dsack-r");
@@ -56,7 +56,7 @@ fn a_dsack_after_recovery_restores_as_well() {
     t.at(204).ack("C11").cwnd(6.0).sends("16 17");
 }
 
-/// Never lower than the present window.
+/// The window is never set below its present size.
 #[test]
 fn a_window_that_has_grown_beyond_the_old_one_stays() {
     let mut t = Trace::of("dsack-r").window(2).min_rto(5000).start();
@@ -87,9 +87,9 @@ fn a_later_loss_cancels_the_restoration() {
     t.at(250).ack("C15").reports("recovered").ssthresh(2.5).cwnd(2.5);
 }
 
-/// When the later reduction proves spurious as well, the window before both comes back.
+/// If the later reduction proves spurious as well, the window before both is restored.
 #[test]
-fn two_false_reductions_restore_the_first_window() {
+fn two_spurious_reductions_restore_the_first_window() {
     let mut t = spurious_fast_retransmit("dsack-r");
     t.at(104).ack("C10").reports("recovered").sends("11-15");
     t.at(150).ack("C10 S12-14").reports("fast-retransmit").ssthresh(2.5).sends("R11");
@@ -100,17 +100,18 @@ fn two_false_reductions_restore_the_first_window() {
     t.ssthresh(10.0).cwnd(2.5);
 }
 
-/// RFC 3708, section 3: a DSACK of a segment that was never retransmitted is the network's doing.
+/// RFC 3708, section 3: a DSACK of a segment that was never retransmitted reports a duplicate made
+/// by the network.
 #[test]
-fn the_networks_duplicate_changes_nothing() {
+fn a_duplicate_made_by_the_network_changes_nothing() {
     let mut t = spurious_fast_retransmit("dsack-r");
     t.at(110).ack("C4 D2").reports("").ssthresh(5.0);
     t.at(111).ack("C5 D5").reports("").ssthresh(5.0);
 }
 
-/// One report for one retransmission: a second DSACK of the same segment says nothing new.
+/// Each retransmission has one report: a second DSACK of the same segment adds nothing.
 #[test]
-fn a_duplicate_is_counted_once() {
+fn a_duplicate_counts_once() {
     let mut t = Trace::of("dsack-r").window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2-4 S6-10").reports("fast-retransmit").sends("R1 R5 11-13").ssthresh(5.0);
@@ -120,8 +121,8 @@ fn a_duplicate_is_counted_once() {
     t.at(202).ack("C10 D5").reports("spurious 5, spurious-fast-retransmit").ssthresh(10.0);
 }
 
-/// Linux merges duplicates that arrive together, joined by offload or before an acknowledgement
-/// leaves, into one block.
+/// Linux merges duplicates that arrive together, through offload or before an acknowledgement is
+/// sent, into one block.
 #[test]
 fn a_block_over_several_segments_reports_each_of_them() {
     let mut t = Trace::of("dsack-r").window(10).start();
@@ -133,9 +134,10 @@ fn a_block_over_several_segments_reports_each_of_them() {
     t.ssthresh(10.0);
 }
 
-/// Of what such a block covers, that which was never resent or was reported before says nothing.
+/// The parts of such a block that were never retransmitted, or were reported before, have no
+/// effect.
 #[test]
-fn a_block_reports_only_what_is_new_of_it() {
+fn a_block_reports_only_its_new_part() {
     let mut t = Trace::of("dsack-r").window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2-4 S6-10").reports("fast-retransmit").sends("R1 R5 11-13");
@@ -144,50 +146,50 @@ fn a_block_reports_only_what_is_new_of_it() {
     t.at(201).ack("C10 D1-5").reports("spurious 5, spurious-fast-retransmit").ssthresh(10.0);
 }
 
-/// Every retransmission of the episode must be reported.
+/// Every retransmission of the recovery must be reported.
 #[test]
-fn a_reduction_with_one_needed_retransmission_stays() {
+fn a_reduction_with_one_necessary_retransmission_stays() {
     let mut t = Trace::of("dsack-r").window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2-4 S6-10").reports("fast-retransmit").sends("R1 R5 11-13");
     t.at(110).ack("C4 S6-10").reports("").sends_any();
     t.at(200).ack("C4 D1 S6-10").reports("spurious 1, reordered 9").ssthresh(5.0);
-    // R5 was needed.
+    // R5 was necessary.
     t.at(300).ack("C10").reports("recovered").ssthresh(5.0).cwnd(5.0);
 }
 
-/// RFC 3708, section 3 (A.3): a segment that was resent twice tells nothing.
+/// RFC 3708, section 3 (A.3): a segment that was retransmitted twice proves nothing.
 #[test]
-fn a_segment_resent_twice_bars_the_restoration() {
+fn a_segment_retransmitted_twice_prevents_the_restoration() {
     let mut t = Trace::of("dsack-r").window(10).writes(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2-4").reports("fast-retransmit").ssthresh(5.0).sends("R1");
     t.at(1100).timer().reports("timeout").sends("T1").ssthresh(2.5);
-    // Which copy's acknowledgement was whose cannot be told: there is no length, either.
+    // It is unknown which copy was acknowledged, so there is no length either.
     t.at(1105).ack("C4").reports("").sends_any();
     t.at(1110).ack("C10").reports("recovered");
     t.at(1200).ack("C10 D1").reports("spurious 1").ssthresh(2.5);
     t.at(1210).ack("C10 D1").reports("").ssthresh(2.5);
 }
 
-/// A segment reported above the cumulative point is believed inside what is SACKed (RFC 2883,
-/// section 4.2).
+/// A report above the cumulative acknowledgement is accepted if it lies inside a SACKed block (RFC
+/// 2883, section 4.2).
 #[test]
-fn a_duplicate_inside_a_sack_block_is_believed() {
+fn a_duplicate_inside_a_sack_block_is_accepted() {
     let mut t = Trace::of("dsack-r").window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2-4 S6-10").reports("fast-retransmit").sends("R1 R5 11-13");
     t.at(110).ack("C0 S2-10").reports("").sends_any();
-    // Both copies of 5 have arrived, of 1 none. 10 − 5, twice.
+    // Both copies of 5 have arrived, and none of 1. 10 − 5, twice.
     t.at(200).ack("C0 D5 S2-10").reports("spurious 5, reordered 5").ssthresh(5.0).sends_any();
     t.at(201).ack("C10").reports("recovered").sends_any();
     t.at(202).ack("C10 D1").reports("spurious 1, reordered 9, spurious-fast-retransmit");
     t.ssthresh(10.0);
 }
 
-/// A timeout that proves spurious gives the window back the same way.
+/// A timeout that proves spurious restores the window in the same way.
 #[test]
-fn a_false_timeout_is_taken_back() {
+fn a_spurious_timeout_is_undone() {
     let mut t = Trace::of("dsack-r").window(10).writes(20).start();
     t.sends("1-10");
     t.at(1000).timer().reports("timeout").ssthresh(5.0).cwnd(1.0).sends("T1");

@@ -1,6 +1,5 @@
-//! The first copy of an octet is the one that the application reads, whatever else arrives: copies
-//! with other payload, old segments, and forged ones. Nor does anything of that keep the peer from
-//! being heard.
+//! The application reads the first copy of each octet, whatever else arrives: copies with other
+//! payload, old segments, and forged ones. None of those makes the connection ignore the peer.
 
 use std::collections::BTreeMap;
 
@@ -9,20 +8,20 @@ use proptest::prelude::*;
 use unruffled_tcp::{Connection, Event, Flags, Ignored, Segment, SeqNr, State, Timestamps};
 use unruffled_units::Instant;
 
-/// Who sent an octet: its peer for the first time, or anybody else.
+/// Source of an octet: the peer for the first time, or anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Copy {
     First,
     Other,
 }
 
-/// An end with its driver, and how far the peer has come.
+/// An end with its driver, and the progress of the peer.
 struct Reader {
     connection: Connection,
     now: Instant,
     stored: BTreeMap<u64, Copy>,
     read: u64,
-    /// How far the peer has sent; there may be holes below.
+    /// End of what the peer has sent. There may be holes below.
     sent: u64,
     stamp: u32,
 }
@@ -48,7 +47,7 @@ impl Reader {
         reader
     }
 
-    /// A segment without text that is acceptable.
+    /// Returns an acceptable segment without text.
     fn honest(&self) -> Segment {
         Segment {
             seq: self.number(self.connection.received()),
@@ -64,9 +63,10 @@ impl Reader {
         THEIRS.add(1).at(offset)
     }
 
-    /// A segment arrives, whose octets are all of this kind; what of it is new is stored.
+    /// Delivers a segment whose octets are all of this kind, and stores the new ones.
     fn gets(&mut self, segment: Segment, copy: Copy) {
-        let (stored, read) = (&mut self.stored, self.read);
+        let stored = &mut self.stored;
+        let read = self.read;
         let mut driver = |_: Instant, event: &Event| match *event {
             Event::Fresh { offset, len } => {
                 assert!(offset >= read && len > 0);
@@ -75,9 +75,9 @@ impl Reader {
                 }
             }
             Event::Ignored { reason } => {
-                // All of it may be old.
+                // The whole segment may be old.
                 let old = reason == Ignored::OutsideWindow;
-                assert!(copy == Copy::Other || old, "the peer is not heard: {reason:?}");
+                assert!(copy == Copy::Other || old, "the peer is ignored: {reason:?}");
             }
             _ => {}
         };
@@ -85,8 +85,8 @@ impl Reader {
         while self.connection.poll_transmit(self.now, &mut ()).is_some() {}
     }
 
-    fn reads(&mut self, most: u64) {
-        let octets = self.connection.readable().min(most);
+    fn reads(&mut self, limit: u64) {
+        let octets = self.connection.readable().min(limit);
         for at in self.read..self.read + octets {
             assert_eq!(self.stored.remove(&at), Some(Copy::First), "the octet at {at}");
         }
@@ -95,7 +95,7 @@ impl Reader {
         while self.connection.poll_transmit(self.now, &mut ()).is_some() {}
     }
 
-    /// The peer sends its next segment; `skip` octets before it get lost.
+    /// Delivers the peer's next segment, after `skip` octets that are lost.
     fn sends(&mut self, skip: u32, len: u32) {
         let at = self.sent + u64::from(skip);
         let segment = Segment { seq: self.number(at), len, ..self.honest() };
@@ -106,7 +106,7 @@ impl Reader {
         }
     }
 
-    /// All holes below what was sent are filled, by the peer.
+    /// Delivers the octets of all holes, sent by the peer.
     fn fills(&mut self) {
         let next = self.connection.received();
         if next < self.sent {
@@ -119,13 +119,14 @@ impl Reader {
         let received = self.connection.received();
         let mut segment = self.honest();
         match *lie {
-            // Of what this end has acknowledged, with everything else in order.
+            // Octets that this end has acknowledged, with everything else in order.
             Lie::Again { back, len, stamp } => {
                 let at = received.saturating_sub(u64::from(back));
                 segment.seq = self.number(at);
                 segment.len = len.min((received - at) as u32);
                 if segment.len > 0 {
-                    // Remembered, one that is later than the peer's would shut the peer out.
+                    // If it were stored, a timestamp later than the peer's would make this end drop
+                    // the peer's segments.
                     segment.timestamps = Some(Timestamps { value: stamp, echo: stamp });
                 }
             }
@@ -141,7 +142,7 @@ impl Reader {
                     4 => segment.timestamps = Some(Timestamps { value: 999, echo: 0 }),
                     5 => segment.flags.syn = true,
                     6 => segment.seq = segment.seq.add(20_000),
-                    // Longer ago than the largest window that the peer has told.
+                    // Further back than the largest window that the peer has advertised.
                     7 => segment.ack = OURS.add(u32::MAX - 10_000),
                     _ => {
                         segment.seq = segment.seq.add(1 + ahead.unsigned_abs());
@@ -170,7 +171,7 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    // Any, and most of them a little later than the peer's own.
+    // Any timestamp, but mostly a little later than the peer's own.
     let stamp = || prop_oneof![1 => any::<u32>(), 3 => 1000..1200_u32, 1 => Just(1_001_000)];
     let again = (1..3000_u32, 1..2000_u32, stamp()).prop_map(|(back, len, stamp)| Lie::Again {
         back,
@@ -197,7 +198,7 @@ proptest! {
     })]
 
     #[test]
-    fn the_application_reads_what_the_peer_sent_first_and_hears_it_always(
+    fn the_application_reads_the_first_copy_and_the_peer_is_never_ignored(
         steps in prop::collection::vec(step(), 0..60),
     ) {
         let mut reader = Reader::new();
@@ -216,7 +217,7 @@ proptest! {
         prop_assert_eq!(reader.read, reader.sent);
     }
 
-    /// Copies of what is held out of order, and of what surrounds it: only the gaps are new.
+    /// Copies of octets held out of order, and of those around them: only the gaps are new.
     #[test]
     fn only_gaps_are_new(pieces in prop::collection::vec((0..5000_u32, 1..1400_u32), 1..40)) {
         let mut reader = Reader::new();

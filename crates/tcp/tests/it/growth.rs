@@ -1,10 +1,10 @@
-//! Which acknowledgements let the window grow, as packet traces: only those that find it used up
-//! (RFC 5681, section 3.1; RFC 7661), or all, as in ns-2.
+//! Which acknowledgements grow the window, as packet traces: only those that find it used up (RFC
+//! 5681, section 3.1; RFC 7661), or all, as in ns-2.
 
 use crate::trace::{Setup, Trace};
 
-/// Pages of ten segments, one a second, each acknowledged after 100 ms segment by segment. Gives cwnd
-/// after each page.
+/// Sends pages of ten segments, one a second, each acknowledged after 100 ms segment by segment.
+/// Returns cwnd after each page.
 fn pages(setup: Setup, count: u64) -> Vec<f64> {
     let mut t = setup.window(2).writes(10).start();
     t.sends_any();
@@ -23,11 +23,12 @@ fn pages(setup: Setup, count: u64) -> Vec<f64> {
     windows
 }
 
-/// What ns-2.35 has on the same occasions: sender, page, cwnd.
+/// Figures of ns-2.35 in the same situation: sender, page, cwnd.
 const NS2: &str = include_str!("../../../../peers/ns2/growth.csv");
 
-/// 12, 22, 32 … 92 and 100: slow start adds one for each acknowledgement, whether the window is used or
-/// not. Beyond the peer's window ns-2's cwnd counts no higher when it is halved; here it ends there.
+/// 12, 22, 32 … 92 and 100: slow start adds one for each acknowledgement, whether the window is
+/// used or not. When halved, ns-2's cwnd counts no higher than the peer's window; here cwnd never
+/// exceeds it.
 #[test]
 fn a_sender_short_of_data_grows_its_window_as_in_ns2() {
     for (theirs, ours) in [("Reno", "reno"), ("Sack1", "sack"), ("Reno", "tcp-pr-sack")] {
@@ -41,18 +42,19 @@ fn a_sender_short_of_data_grows_its_window_as_in_ns2() {
     }
 }
 
-/// RFC 5681, section 3.1, and RFC 7661: what is not used does not grow. It ends where a page no longer
-/// fills it, one above the page: the last growth is by the acknowledgement that found ten of ten used.
+/// RFC 5681, section 3.1, and RFC 7661: an unused window does not grow. Growth ends when a page no
+/// longer fills the window, one above the page: the last growth is by the acknowledgement that
+/// found ten of ten used.
 #[test]
-fn a_window_that_is_not_used_does_not_grow() {
+fn an_unused_window_does_not_grow() {
     let windows = pages(Trace::of("reno").peer_window(60), 8);
     assert_eq!(windows, [7.0, 9.0, 10.0, 11.0, 11.0, 11.0, 11.0, 11.0]);
 }
 
-/// ns-2 halves what the window is, not what of it is used (TcpAgent::slowdown): 60 of which ten are used
-/// become 30.
+/// ns-2 halves the window and not the part of it in use (TcpAgent::slowdown): 60, of which ten are
+/// used, become 30.
 #[test]
-fn a_window_that_grew_unused_is_what_a_loss_halves() {
+fn a_loss_halves_a_window_that_grew_unused() {
     let setup = Trace::of("reno").peer_window(60).always_grows().ns2_fast_recovery();
     let mut t = setup.window(2).writes(0).start();
     let mut sent = 0;

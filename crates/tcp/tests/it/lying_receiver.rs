@@ -1,6 +1,7 @@
-//! A receiver that lies, against every sender: DSACKs for what came once or never, SACKs for what
-//! never came or was never sent, acknowledgements of what has not arrived. The sender need not be
-//! right about what arrived, but it must end, and its windows and thresholds stay within bounds.
+//! A receiver that lies, against every sender: DSACKs of segments that arrived once or never, SACKs
+//! of segments that never arrived or were never sent, acknowledgements of data that has not
+//! arrived. The sender need not be right about what arrived, but it must end, with windows and
+//! thresholds within bounds.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,8 @@ use unruffled_units::{Duration, Instant};
 const MSS: u32 = 1000;
 const SEGMENTS: u64 = 400;
 
-/// How often, in 256ths, an acknowledgement is tampered with in each way, or a segment lost or late.
+/// Probabilities in 256ths that an acknowledgement is falsified in each way, and that a segment is
+/// lost or late.
 #[derive(Clone, Copy, Debug)]
 struct Lies {
     dsack: u8,
@@ -28,7 +30,7 @@ struct Lies {
 
 #[derive(Default)]
 struct Watch {
-    /// Spurious retransmissions told of, and retransmissions made.
+    /// Spurious retransmissions reported, and retransmissions made.
     spurious: u64,
     resent: u64,
 }
@@ -41,7 +43,7 @@ impl Observer for Watch {
             Event::Acknowledged { cwnd, ssthresh, dupthresh, .. } => {
                 assert!(cwnd.is_finite() && cwnd >= 0.5, "cwnd {cwnd}");
                 assert!(ssthresh >= 0.5, "ssthresh {ssthresh}");
-                // The window never outgrows what was sent by more than what it began with.
+                // The window never exceeds what was sent by more than its initial size.
                 assert!(cwnd <= SEGMENTS as f64 + 20.0, "cwnd {cwnd}");
                 assert!(dupthresh.is_none_or(|d| (1..=5_000).contains(&d)), "{dupthresh:?}");
             }
@@ -50,13 +52,13 @@ impl Observer for Watch {
     }
 }
 
-/// Puts lies into an acknowledgement of a sender that has sent up to `sent`.
+/// Falsifies an acknowledgement of a sender that has sent up to `sent`.
 fn tamper(segment: &mut Segment, origin: SeqNr, sent: u64, lies: &Lies, dice: &mut Dice) {
     let at = |offset: u64| origin.add(1).at(offset);
     let some_segment = |dice: &mut Dice, up_to: u64| dice.roll() % up_to.max(1) / 1000 * 1000;
     let mut blocks = SackBlocks::default();
     if dice.one_in_256(lies.dsack) {
-        // Below the cumulative point, where a DSACK is.
+        // Below the cumulative acknowledgement, as a DSACK is.
         let acked = segment.ack.distance(origin.add(1)).max(0) as u64;
         if acked >= 1000 {
             let left = some_segment(dice, acked);
@@ -82,7 +84,8 @@ fn tamper(segment: &mut Segment, origin: SeqNr, sent: u64, lies: &Lies, dice: &m
 
 fn run(name: &str, lies: &Lies) -> Watch {
     let variant = Variant::parse(name).expect("a sender");
-    // Who acknowledges what has not come can never have it any more: the sender gives up at last.
+    // A receiver cannot get data any more that it acknowledged before it arrived, so the sender
+    // gives up in the end.
     let give_up = Some(Duration::from_secs(100));
     let config = Config::simulated().with(|c| {
         c.mss = MSS;
@@ -96,7 +99,9 @@ fn run(name: &str, lies: &Lies) -> Watch {
     let mut dice = Dice(lies.seed);
     let mut watch = Watch::default();
     let mut wire: BTreeMap<(Instant, u64), (bool, Segment)> = BTreeMap::new();
-    let (mut now, mut sent, mut order) = (Instant::ZERO, 0, 0);
+    let mut now = Instant::ZERO;
+    let mut sent = 0;
+    let mut order = 0;
     for _ in 0..200_000 {
         let mut out: Vec<(bool, Segment)> = Vec::new();
         while let Some(segment) = sender.poll_transmit(now, &mut watch) {
@@ -119,12 +124,12 @@ fn run(name: &str, lies: &Lies) -> Watch {
             wire.insert((now + Duration::from_millis(50 + late), order), (data, segment));
         }
         if sender.acknowledged() >= SEGMENTS * u64::from(MSS) || sender.error().is_some() {
-            assert!(watch.spurious <= watch.resent, "told of more than was resent");
+            assert!(watch.spurious <= watch.resent, "more reported than retransmitted");
             return watch;
         }
         let arrival = wire.first_key_value().map(|(&(at, _), _)| at);
         let timers = [sender.poll_timeout(), receiver.poll_timeout()];
-        let next = timers.into_iter().flatten().chain(arrival).min().expect("something is to come");
+        let next = timers.into_iter().flatten().chain(arrival).min().expect("a packet or a timer");
         now = now.max(next);
         if arrival.is_some_and(|at| at <= now) {
             let (_, (data, segment)) = wire.pop_first().expect("there is one");
@@ -166,7 +171,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_sender_is_led_astray(lies in lies()) {
+    fn every_sender_ends_within_its_bounds(lies in lies()) {
         for row in ROWS {
             run(row.name, &lies);
         }
@@ -177,8 +182,9 @@ proptest! {
 }
 
 #[test]
-fn a_dsack_for_what_was_never_resent_gives_nothing_back() {
-    // RFC 3708, section 3, A.4: every acknowledgement claims a duplicate, and nothing is ever lost.
+fn a_dsack_of_a_segment_never_retransmitted_restores_nothing() {
+    // RFC 3708, section 3, A.4: every acknowledgement reports a duplicate, and nothing is ever
+    // lost.
     let lies = Lies { dsack: 255, sack: 0, beyond: 0, optimistic: 0, lost: 0, late: 0, seed: 1 };
     for row in ROWS {
         let watch = run(row.name, &lies);

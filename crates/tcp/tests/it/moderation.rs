@@ -1,11 +1,12 @@
-//! The receive window grows with what the application reads, over a path with a rate and a delay.
+//! Receive window moderation over a path with a rate and a delay: the window grows with what the
+//! application reads.
 
 use std::collections::BTreeMap;
 
 use unruffled_tcp::{Config, Connection, IpVersion, Segment, Variant};
 use unruffled_units::{Duration, Instant};
 
-/// 100 Mbit/s and a round trip of 40 ms: 500 kB are under way at full speed.
+/// 100 Mbit/s and a round trip of 40 ms: 500 kB are in flight at full rate.
 const NANOS_PER_OCTET: u64 = 80;
 const DELAY: Duration = Duration::from_millis(20);
 const BDP: u64 = 500_000;
@@ -14,16 +15,16 @@ const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// How the application reads.
+/// Reading pattern of the application.
 #[derive(Clone, Copy)]
 enum Reader {
-    /// All that there is, at once.
+    /// Reads everything at once.
     Eager,
-    /// At most so many octets each so often.
+    /// Reads at most so many octets in each period.
     Paced(u64, Duration),
 }
 
-/// A sender that always has more, a path, and a receiver.
+/// A sender with unlimited data, a path, and a receiver.
 struct Run {
     ends: [Connection; 2],
     now: Instant,
@@ -34,15 +35,15 @@ struct Run {
     reader: Reader,
     next_read: Instant,
     read: u64,
-    /// The right edge of the window as the sender knows it, and the scale.
+    /// Right edge of the window that the sender has received, and the scale.
     edge: u32,
     scale: u8,
 }
 
 impl Run {
     fn new(receiver: Config, reader: Reader) -> Self {
-        let variant = Variant::named("sack").expect("a variant");
-        // As much as the path and a queue as long hold.
+        let variant = Variant::sack();
+        // As much as the path and an equally long queue hold.
         let cwnd = (2 * BDP / 1448) as u32;
         let sender = Config::wire(IpVersion::V4).with(|c| c.window.max = Some(cwnd));
         let mut sender = Connection::connect(sender, &variant);
@@ -72,7 +73,7 @@ impl Run {
         for end in 0..2 {
             while let Some(segment) = self.ends[end].poll_transmit(self.now, &mut ()) {
                 if end == 1 {
-                    self.never_taken_back(&segment);
+                    self.check_edge(&segment);
                 }
                 let octets = u64::from(segment.len) + 52;
                 self.sent += 1;
@@ -87,12 +88,13 @@ impl Run {
         }
     }
 
-    /// RFC 9293, section 3.8.6: the receiver does not shrink the window.
-    fn never_taken_back(&mut self, segment: &Segment) {
+    /// Checks that the receiver does not shrink the window (RFC 9293, section 3.8.6).
+    fn check_edge(&mut self, segment: &Segment) {
         let scale = if segment.flags.syn { 0 } else { self.scale };
         let edge = segment.ack.0.wrapping_add(u32::from(segment.window) << scale);
         if segment.flags.syn {
-            (self.edge, self.scale) = (edge, segment.window_scale.expect("a scale"));
+            self.edge = edge;
+            self.scale = segment.window_scale.expect("a scale");
         }
         assert!(edge.wrapping_sub(self.edge) as i32 >= 0, "{} ms", self.millis());
         self.edge = edge;
@@ -149,7 +151,7 @@ fn moderated() -> Config {
 fn a_fast_reader_has_twice_the_bandwidth_delay_product_within_a_few_round_trips() {
     let mut run = Run::new(moderated(), Reader::Eager);
     run.run(ms(60));
-    assert_eq!(run.receiver().receive_buffer(), 64 << 10, "the handshake is over");
+    assert_eq!(run.receiver().receive_buffer(), 64 << 10, "after the handshake");
     // 14, 29, 58, 116, 232, 464 kB: six round trips fill the path.
     run.run(ms(7 * 40));
     let window = run.receiver().receive_buffer();
@@ -175,7 +177,7 @@ fn a_slow_reader_keeps_the_window_small() {
 }
 
 #[test]
-fn who_reads_in_lumps_has_room_for_them_and_loses_no_time() {
+fn an_application_that_reads_in_bursts_has_room_for_them_and_loses_no_time() {
     let took = |config: Config| {
         let mut run = Run::new(config, Reader::Paced(200_000, ms(50)));
         let end = run.now + ms(60_000);
@@ -190,7 +192,7 @@ fn who_reads_in_lumps_has_room_for_them_and_loses_no_time() {
 }
 
 #[test]
-fn a_window_that_grows_costs_no_time() {
+fn a_growing_window_costs_no_time() {
     let took = |config: Config| {
         let mut run = Run::new(config, Reader::Eager);
         let end = run.now + ms(60_000);
@@ -204,7 +206,7 @@ fn a_window_that_grows_costs_no_time() {
 }
 
 #[test]
-fn without_timestamps_it_grows_as_well() {
+fn the_window_grows_without_timestamps_as_well() {
     let config = moderated().with(|c| c.timestamps.offer = false);
     let mut run = Run::new(config, Reader::Eager);
     run.run(ms(400));
@@ -213,7 +215,7 @@ fn without_timestamps_it_grows_as_well() {
 }
 
 #[test]
-fn it_never_grows_beyond_its_maximum() {
+fn the_window_never_grows_beyond_its_maximum() {
     let config = Config { receive_buffer: 200_000, ..moderated() };
     let mut run = Run::new(config, Reader::Eager);
     run.run(ms(3000));

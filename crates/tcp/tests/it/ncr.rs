@@ -1,26 +1,26 @@
 //! RFC 4653 step by step, as packet traces: `ncr-careful` and `ncr-aggressive`. Steps and sections
-//! are those of the RFC. Ten segments leave at 0 unless a test says otherwise.
+//! are those of the RFC. By default ten segments are sent at 0.
 
 use crate::trace::Trace;
 
 /// (I.1), (I.3), (E.1) to (E.6), aggressive: FlightSizePrev = 10. With each SACKed segment the pipe
-/// is 9 ≤ 10 − 1, and one new segment leaves.
+/// is 9 ≤ 10 − 1, and one new segment is sent.
 #[test]
 fn aggressive_sends_one_for_each_sacked_segment() {
     let mut t = Trace::of("ncr-aggressive").window(10).start();
     t.sends("1-10");
-    // DupThresh = 1/2 of what is outstanding when the acknowledgement comes: 10, 11, 12, 13, 14.
+    // DupThresh = 1/2 of what is outstanding when the acknowledgement arrives: 10, 11, 12, 13, 14.
     t.at(100).ack("C0 S2").dupthresh(5).sends("11");
     t.at(101).ack("C0 S2-3").dupthresh(5).sends("12");
     t.at(102).ack("C0 S2-4").dupthresh(6).sends("13").pipe(10);
     t.at(103).ack("C0 S2-5").dupthresh(6).sends("14");
     t.at(104).ack("C0 S2-6").dupthresh(7).sends("15").cwnd(10.0);
-    // 1 was late. 7 to 15 are outstanding. (T.1): cwnd = min(9 + 1, 10), and this acknowledgement's
-    // slow start adds one; (T.2) leaves ssthresh where it was; (T.3): 11 − 9.
+    // 1 was late. 7 to 15 are outstanding. (T.1): cwnd = min(9 + 1, 10), and slow start adds one
+    // for this acknowledgement; (T.2) leaves ssthresh unchanged; (T.3): 11 − 9.
     t.at(125).ack("C6").reports("reordered 5").cwnd(11.0).ssthresh(f64::INFINITY).sends("16 17");
 }
 
-/// (I.2), (E.4), careful: Skipped makes it every second SACKed segment.
+/// (I.2), (E.4), careful: because of Skipped, one for every second SACKed segment.
 #[test]
 fn careful_sends_one_for_every_second_sacked_segment() {
     let mut t = Trace::of("ncr-careful").window(10).start();
@@ -35,7 +35,7 @@ fn careful_sends_one_for_every_second_sacked_segment() {
     t.at(125).ack("C6").reports("reordered 5").cwnd(9.0).sends("14 15");
 }
 
-/// (E.5): acknowledgements that were lost are made up for, as far as SACK blocks tell of them.
+/// (E.5): lost acknowledgements are compensated as far as SACK blocks report their segments.
 #[test]
 fn a_lost_acknowledgement_does_not_cost_its_segment() {
     let mut t = Trace::of("ncr-aggressive").window(10).start();
@@ -44,9 +44,9 @@ fn a_lost_acknowledgement_does_not_cost_its_segment() {
 }
 
 /// (T.4): an acknowledgement that advances and carries SACK information restarts the period with
-/// the FlightSizePrev of before.
+/// the previous FlightSizePrev.
 #[test]
-fn progress_behind_which_there_is_another_hole_restarts_the_period() {
+fn progress_with_another_hole_restarts_the_period() {
     let mut t = Trace::of("ncr-aggressive").fixed_window(10).start();
     t.sends("1-10");
     t.at(102).ack("C0 S2-4").sends("11-13");
@@ -59,13 +59,13 @@ fn progress_behind_which_there_is_another_hole_restarts_the_period() {
     t.at(127).ack("C9").cwnd(10.0).sends("19");
 }
 
-/// Section 3.4: lost when DupThresh segments are SACKed; ssthresh = cwnd = FlightSizePrev / 2, and
-/// DupThresh is held.
+/// Section 3.4: a loss when DupThresh segments are SACKed; ssthresh = cwnd = FlightSizePrev / 2,
+/// and DupThresh is held constant.
 #[test]
-fn a_loss_is_believed_after_about_a_window_and_halves_what_was_out_before() {
+fn a_hole_is_lost_after_about_a_window_and_halves_the_flight_before_it() {
     let mut t = Trace::of("ncr-aggressive").window(10).start();
     t.sends("1-10");
-    // The k-th SACKed segment finds 9 + k outstanding: lost when k ≥ ⌊(9 + k) / 2⌋, with k = 8.
+    // At the k-th SACKed segment 9 + k are outstanding: a loss when k ≥ ⌊(9 + k) / 2⌋, so k = 8.
     for k in 1..=7 {
         t.at(99 + k).ack(&format!("C0 S2-{}", 1 + k)).reports("").sends(&format!("{}", 10 + k));
     }
@@ -74,18 +74,18 @@ fn a_loss_is_believed_after_about_a_window_and_halves_what_was_out_before() {
     t.ssthresh(5.0).cwnd(5.0).pipe(9);
     t.at(200).ack("C0 S2-14").dupthresh(8).sends("18").pipe(5);
     t.at(201).ack("C0 S2-15").dupthresh(8).sends("19");
-    // RecoveryPoint is 17. What ends recovery carries SACK information: a new period begins with
-    // FlightSizePrev = cwnd = 5. 18 and 19 are outstanding: 20 to 22 fill the window, and as 19 is
-    // SACKed the pipe is 4 ≤ 5 − 1, which lets 23 go.
+    // RecoveryPoint is 17. The acknowledgement that ends recovery carries SACK information: a new
+    // period begins with FlightSizePrev = cwnd = 5. 18 and 19 are outstanding: 20 to 22 fill the
+    // window, and as 19 is SACKed the pipe is 4 ≤ 5 − 1, which releases 23.
     t.at(207).ack("C17 S19").reports("recovered").dupthresh(3).cwnd(5.0).sends("20-23");
 }
 
-/// Careful: two thirds. FlightSize grows by one for two SACKed.
+/// Careful: two thirds. FlightSize grows by one for two SACKed segments.
 #[test]
-fn careful_believes_a_loss_after_about_a_window_too() {
+fn with_careful_too_a_hole_is_lost_after_about_a_window() {
     let mut t = Trace::of("ncr-careful").window(10).start();
     t.sends("1-10");
-    // The k-th SACKed segment finds 10 + ⌈(k − 1) / 2⌉ outstanding: ⌊2/3 · 14⌋ = 9 ≤ 9.
+    // At the k-th SACKed segment 10 + ⌈(k − 1) / 2⌉ are outstanding: ⌊2/3 · 14⌋ = 9 ≤ 9.
     for k in 1..=8_u64 {
         let new = if k % 2 == 1 { format!("{}", 10 + k.div_ceil(2)) } else { String::new() };
         t.at(99 + k).ack(&format!("C0 S2-{}", 1 + k)).reports("").sends(&new);
@@ -94,10 +94,10 @@ fn careful_believes_a_loss_after_about_a_window_too() {
     t.ssthresh(5.0).cwnd(5.0);
 }
 
-/// Section 3: where nothing new can be sent, DupThresh follows what is outstanding, so that enough
-/// duplicates still come.
+/// Section 3: if nothing new can be sent, DupThresh follows what is outstanding, so that enough
+/// duplicates still arrive.
 #[test]
-fn without_new_data_the_threshold_is_a_share_of_what_there_is() {
+fn without_new_data_the_threshold_is_a_share_of_what_is_outstanding() {
     let mut t = Trace::of("ncr-aggressive").window(10).writes(10).start();
     t.sends("1-10");
     for last in 2..=5 {
@@ -116,7 +116,8 @@ fn the_threshold_is_at_least_three() {
     t.at(102).ack("C0 S2-4").reports("fast-retransmit").sends("R1");
 }
 
-/// Section 3.1: SACK information is needed; plain duplicates and progress without it are as ever.
+/// Section 3.1: SACK information is required. Plain duplicates, and progress without it, have their
+/// usual effect.
 #[test]
 fn without_sack_information_nothing_is_extended() {
     let mut t = Trace::of("ncr-aggressive").window(10).start();
@@ -125,7 +126,7 @@ fn without_sack_information_nothing_is_extended() {
     t.at(101).ack("C1").cwnd(11.0).sends("11 12");
 }
 
-/// A timeout ends the period: the window starts anew, ssthresh is half of FlightSizePrev.
+/// A timeout ends the period: ssthresh is half of FlightSizePrev.
 #[test]
 fn a_timeout_ends_the_period() {
     let mut t = Trace::of("ncr-aggressive").window(10).start();

@@ -2,7 +2,7 @@
 
 use crate::trace::Trace;
 
-/// Segments 2 and 5 of a window of eleven are lost: plays up to the acknowledgement of R2.
+/// Plays up to the acknowledgement of R2: segments 2 and 5 of a window of eleven are lost.
 fn two_losses(variant: &str) -> Trace {
     let mut t = Trace::of(variant).window(10).start();
     t.sends("1-10");
@@ -10,10 +10,10 @@ fn two_losses(variant: &str) -> Trace {
     // RFC 3042: one for each of the first two duplicates, of 3 and 4.
     t.at(101).ack("C1").reports("").sends("13");
     t.at(102).ack("C1").reports("").sends("14");
-    // RFC 5681, section 3.2: ssthresh = 11/2; 13 and 14, limited transmit's, are left out.
+    // RFC 5681, section 3.2: ssthresh = 11/2; 13 and 14, sent by limited transmit, do not count.
     t.at(103).ack("C1").reports("fast-retransmit").ssthresh(5.5).cwnd(5.5).sends("R2");
-    // The RFC's cwnd is 5.5 + 3, one more with each further duplicate (7 to 14): 16.5 after the
-    // eleventh. 13 are outstanding: the ninth is the first that lets a segment go.
+    // The RFC's cwnd is 5.5 + 3, and one more with each further duplicate (7 to 14): 16.5 after the
+    // eleventh. 13 are outstanding: the ninth is the first that releases a segment.
     for _ in 4..=8 {
         t.at(104).ack("C1").sends("");
     }
@@ -23,12 +23,12 @@ fn two_losses(variant: &str) -> Trace {
     t
 }
 
-/// RFC 6582, section 3.2, step 3: a partial acknowledgement resends the first unacknowledged
+/// RFC 6582, section 3.2, step 3: a partial acknowledgement retransmits the first unacknowledged
 /// segment, deflates the window by what was acknowledged less one, and does not end recovery.
 #[test]
-fn a_partial_acknowledgement_resends_the_next_hole() {
+fn a_partial_acknowledgement_retransmits_the_next_hole() {
     let mut t = two_losses("newreno");
-    // The RFC's cwnd: 16.5 − 3 + 1 = 14.5; of 5-17 13 are outstanding, so one more may go.
+    // The RFC's cwnd: 16.5 − 3 + 1 = 14.5; of 5-17 13 are outstanding, so one more may be sent.
     t.at(203).ack("C4").reports("").sends("R5 18").ssthresh(5.5);
     // recover is 14: a full acknowledgement. 15-18 are outstanding, cwnd = ssthresh.
     t.at(303).ack("C14").reports("recovered").cwnd(5.5).sends("19");
@@ -45,21 +45,21 @@ fn the_first_partial_acknowledgement_restarts_the_timer() {
     t.at(303).ack("C7").sends("R8 19").timer_at(1203);
 }
 
-/// RFC 5681, section 3.2, step 6: Reno's recovery ends with the first new acknowledgement; the
-/// second loss waits for duplicates of its own.
+/// RFC 5681, section 3.2, step 6: Reno's recovery ends with the first new acknowledgement. The
+/// second loss waits for its own duplicates.
 #[test]
 fn renos_first_new_acknowledgement_ends_recovery() {
     let mut t = two_losses("reno");
     // 5-17 are outstanding, far more than cwnd.
     t.at(203).ack("C4").reports("recovered").cwnd(5.5).sends("");
-    // 15, 16 and 17 make duplicates. ssthresh = 5.5/2.
+    // 15, 16 and 17 cause duplicates. ssthresh = 5.5/2.
     t.at(204).ack("C4").reports("").sends("");
     t.at(205).ack("C4").reports("").sends("");
     t.at(206).ack("C4").reports("fast-retransmit").ssthresh(2.75).sends("R5");
     t.at(303).ack("C17").reports("recovered").cwnd(2.75).sends("18 19");
 }
 
-/// ns-2, tcp-reno.cc: the acknowledgement that ends recovery grows the window too, and with `bugFix_`
+/// ns-2, tcp-reno.cc: the acknowledgement that ends recovery grows the window too. With `bugFix_`
 /// no duplicates count until more than was outstanding at the fast retransmit is acknowledged.
 #[test]
 fn renos_recovery_in_ns2_happens_once_a_window() {
@@ -74,7 +74,7 @@ fn renos_recovery_in_ns2_happens_once_a_window() {
     for _ in 0..5 {
         t.at(105).ack("C4").reports("").sends("");
     }
-    // All that was sent before the fast retransmit, and no more.
+    // Everything sent before the fast retransmit is acknowledged, and no more.
     t.at(106).ack("C14").reports("").sends_any();
     for _ in 0..5 {
         t.at(107).ack("C14").reports("").sends_any();
@@ -85,17 +85,17 @@ fn renos_recovery_in_ns2_happens_once_a_window() {
     t.at(111).ack("C15").reports("fast-retransmit").sends("R16");
 }
 
-/// RFC 6582, section 3.2, step 2: what was resent spuriously makes duplicates that start nothing
+/// RFC 6582, section 3.2, step 2: duplicates caused by spurious retransmissions have no effect
 /// before more than `recover` is acknowledged.
 #[test]
-fn duplicates_of_spurious_retransmissions_start_nothing() {
+fn duplicates_caused_by_spurious_retransmissions_have_no_effect() {
     let mut t = Trace::of("newreno").window(10).start();
     t.sends("1-10");
     t.at(100).ack("C1").sends("11 12");
     t.at(101).ack("C1").sends("13");
     t.at(102).ack("C1").sends("14");
     t.at(103).ack("C1").reports("fast-retransmit").sends("R2");
-    // 2 was late, nothing is lost: each acknowledgement is a partial one.
+    // 2 was late and nothing is lost: each acknowledgement is a partial one.
     t.at(104).ack("C5").reports("").sends("R6");
     for acknowledged in 6..=13 {
         t.at(105).ack(&format!("C{acknowledged}")).reports("").sends_any();
@@ -111,9 +111,10 @@ fn duplicates_of_spurious_retransmissions_start_nothing() {
     t.at(209).ack("C15").reports("fast-retransmit").sends("R16");
 }
 
-/// TcpAgent::slowdown of ns-2: Reno's ssthresh is a whole number; NewReno's is RFC 5681's there as well.
+/// TcpAgent::slowdown of ns-2: Reno's ssthresh is a whole number; NewReno's is that of RFC 5681
+/// there too.
 #[test]
-fn as_in_ns2_fast_retransmit_leaves_reno_a_whole_threshold() {
+fn in_ns2_mode_fast_retransmit_leaves_reno_a_whole_threshold() {
     for (name, ssthresh) in [("reno", 7.0), ("newreno", 7.5)] {
         let mut t = Trace::of(name).ns2_fast_recovery().fixed_window(15).start();
         t.sends("1-15");
@@ -133,7 +134,7 @@ fn a_window_update_is_no_duplicate() {
     t.at(103).window_changes().ack("C1").reports("").sends("");
 }
 
-/// RFC 5681, section 2: nor is one that comes when nothing is outstanding.
+/// RFC 5681, section 2: neither is one that arrives when nothing is outstanding.
 #[test]
 fn without_outstanding_data_there_are_no_duplicates() {
     let mut t = Trace::of("newreno").fixed_window(4).writes(4).start();
@@ -144,24 +145,25 @@ fn without_outstanding_data_there_are_no_duplicates() {
     t.at(111).ack("C4").reports("").sends("9");
 }
 
-/// RFC 6582, section 3.2, step 4: no fast retransmit for what was sent before a timeout.
+/// RFC 6582, section 3.2, step 4: no fast retransmit for data sent before a timeout.
 #[test]
-fn duplicates_after_a_timeout_start_nothing() {
+fn duplicates_after_a_timeout_have_no_effect() {
     let mut t = Trace::of("newreno").fixed_window(8).writes(8).start();
     t.sends("1-8");
     t.at(100).ack("C1");
     t.at(1100).timer().reports("timeout").ssthresh(3.5).sends("T2");
     t.at(1200).ack("C2").cwnd(2.0).sends("T3 T4");
-    // 3 and 4 had arrived: duplicates, and no sign of loss.
+    // 3 and 4 had arrived: these are duplicates, and no sign of loss.
     for _ in 0..4 {
         t.at(1201).ack("C2").reports("").sends_any();
     }
     t.at(1300).ack("C8").reports("recovered");
 }
 
-/// RFC 5682, section 2.1, step 3b: a timeout that proves spurious forbids no fast retransmit.
+/// RFC 5682, section 2.1, step 3b: after a timeout that proves spurious, fast retransmit is
+/// possible.
 #[test]
-fn a_spurious_timeout_forbids_no_fast_retransmit() {
+fn a_spurious_timeout_does_not_prevent_fast_retransmit() {
     let mut t = Trace::of("newreno+f-rto").window(8).start();
     t.sends("1-8");
     t.at(1000).timer().reports("timeout").sends("T1");
@@ -172,9 +174,9 @@ fn a_spurious_timeout_forbids_no_fast_retransmit() {
     t.at(1005).ack("C2").reports("fast-retransmit").sends("R3");
 }
 
-/// ns-2's halving is Reno's: another congestion control answers a loss as it does anywhere.
+/// ns-2's halving applies to Reno: other congestion controls respond to a loss as usual.
 #[test]
-fn only_reno_halves_as_ns2_does() {
+fn only_reno_halves_as_in_ns2() {
     for (name, ssthresh) in [("reno", 5.0), ("reno+cubic", 7.0)] {
         let mut t = Trace::of(name).ns2_fast_recovery().fixed_window(10).start();
         t.sends("1-10").at(100);

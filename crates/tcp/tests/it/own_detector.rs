@@ -1,6 +1,6 @@
-//! The example of a detector from outside the crate does what it says.
+//! Detectors from outside the crate, among them the example's.
 
-#[allow(dead_code, reason = "its main prints")]
+#[allow(dead_code, reason = "main is not called here")]
 #[path = "../../examples/own_detector.rs"]
 mod example;
 
@@ -9,7 +9,7 @@ use unruffled_tcp::{Config, Connection, Flags, Segment, SeqNr, Variant, VariantE
 use unruffled_units::{Duration, Instant};
 
 #[test]
-fn a_detector_from_outside_spares_what_the_standard_resends() {
+fn the_example_causes_fewer_spurious_retransmissions_than_the_standard() {
     let (standard, own) = example::compared().expect("sack is composed of parts");
     assert!(standard > 10 * own && own > 0, "{standard} and {own}");
 }
@@ -33,13 +33,13 @@ fn a_sender_with_a_detector_from_outside_is_named_and_described_by_it() {
     let variant = variant.with_detector("never", || Box::new(Never)).expect("composed of parts");
     assert_eq!(variant.name(), "rr-ta+never");
     assert!(variant.parts().contains(&("loss detection", "never".to_owned())));
-    // The detector's parameters are gone, those of the other parts stay.
+    // The detector's parameters are gone; those of the other parts remain.
     let names: Vec<&str> = variant.parameters().map(|(p, _)| p.name).collect();
     assert_eq!(names, ["limited_transmit", "rtt_percentile", "restore"]);
 }
 
 #[test]
-fn a_machine_of_its_own_takes_no_detector() {
+fn a_sender_that_is_not_composed_takes_no_detector() {
     let variant = Variant::named("tcp-pr").expect("a row");
     let refused = variant.with_detector("never", || Box::new(Never));
     assert!(matches!(refused, Err(VariantError::TakesNoParts { row: "tcp-pr", .. })));
@@ -72,8 +72,8 @@ impl LatenessModel for TwoStage {
     }
 }
 
-/// Sends twenty segments of 1000 octets at 10 ms, of which the first is lost. Returns the window once
-/// the loss is confirmed and everything has been acknowledged.
+/// Sends twenty segments of 1000 octets at 10 ms, the first of which is lost. Returns the window
+/// after the loss is confirmed and everything is acknowledged.
 fn window_after_a_confirmation(row: &str) -> f64 {
     let variant = Variant::named(row).expect("a row");
     let variant = variant.with_detector("two-stage", || Box::new(TwoStage)).expect("has parts");

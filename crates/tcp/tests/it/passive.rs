@@ -1,4 +1,4 @@
-//! What a driver does without a connection agrees with what a connection does.
+//! Operations of a driver without a connection agree with those of a connection.
 
 use unruffled_tcp::{
     Config, Connection, Flags, IpVersion, Segment, SeqNr, State, Timestamps, Variant, Verdict,
@@ -37,7 +37,7 @@ fn config() -> Config {
 }
 
 #[test]
-fn the_syn_ack_is_that_of_a_connection() {
+fn the_syn_ack_equals_that_of_a_connection() {
     for variant in ["sack", "rr-ta", "newreno", "eifel"].iter().filter_map(|v| Variant::named(v)) {
         for config in [config(), config().with(|c| c.timestamps.offer = false)] {
             for syn in [syn(None, None, false), syn(stamp(9), Some(3), true)] {
@@ -51,8 +51,8 @@ fn the_syn_ack_is_that_of_a_connection() {
 }
 
 #[test]
-fn the_acknowledgement_makes_the_connection_and_gives_the_round_trip() {
-    let variant = Variant::named("sack").expect("a row");
+fn the_acknowledgement_makes_the_connection_and_gives_the_round_trip_time() {
+    let variant = Variant::sack();
     let syn = syn(stamp(9), Some(3), true);
     let ack = Segment {
         seq: SeqNr(0),
@@ -63,23 +63,24 @@ fn the_acknowledgement_makes_the_connection_and_gives_the_round_trip() {
         ..Segment::default()
     };
     for (answered, retries) in [(Some(ms(1000)), 0), (None, 1), (None, 0)] {
-        let mut led = Connection::accept(config(), &variant, &syn, answered, retries, ms(1030));
-        assert_eq!(led.poll_transmit(ms(1030), &mut ()), None, "the SYN-ACK has left");
-        led.handle_segment(&ack, ms(1030), &mut ());
-        assert_eq!(led.state(), State::Established);
-        assert_eq!(led.srtt(), answered.map(|_| Duration::from_millis(30)));
-        assert_eq!(led.max_payload(), 1188);
+        let mut accepted =
+            Connection::accept(config(), &variant, &syn, answered, retries, ms(1030));
+        assert_eq!(accepted.poll_transmit(ms(1030), &mut ()), None, "the SYN-ACK was sent");
+        accepted.handle_segment(&ack, ms(1030), &mut ());
+        assert_eq!(accepted.state(), State::Established);
+        assert_eq!(accepted.srtt(), answered.map(|_| Duration::from_millis(30)));
+        assert_eq!(accepted.max_payload(), 1188);
     }
 }
 
-/// The end that closed first, in TIME-WAIT since 1100 ms.
+/// Returns the end that closed first, in TIME-WAIT since 1100 ms.
 fn waiting() -> Connection {
     waiting_after(config(), stamp(9))
 }
 
-/// The same, after a SYN with these timestamps.
+/// Returns the same after a SYN with these timestamps.
 fn waiting_after(config: Config, stamps: Option<Timestamps>) -> Connection {
-    let variant = Variant::named("sack").expect("a row");
+    let variant = Variant::sack();
     let mut c = Connection::accept(config, &variant, &syn(stamps, None, true), None, 0, ms(1000));
     let segment = |fin, ack| Segment {
         seq: SeqNr(0),
@@ -99,7 +100,7 @@ fn waiting_after(config: Config, stamps: Option<Timestamps>) -> Connection {
 }
 
 #[test]
-fn time_wait_answers_an_old_fin_and_begins_anew() {
+fn time_wait_answers_an_old_fin_and_restarts() {
     let mut kept = waiting().time_wait().expect("TIME-WAIT");
     assert_eq!(kept.until(), ms(1100) + Duration::from_secs(240));
     let fin = Segment {
@@ -116,7 +117,7 @@ fn time_wait_answers_an_old_fin_and_begins_anew() {
 }
 
 #[test]
-fn time_wait_ends_by_the_exact_reset_only() {
+fn only_the_exact_reset_ends_time_wait() {
     let mut kept = waiting().time_wait().expect("TIME-WAIT");
     let reset = |seq| Segment {
         seq: SeqNr(seq),
@@ -127,9 +128,9 @@ fn time_wait_ends_by_the_exact_reset_only() {
     assert_eq!(kept.handle_segment(&reset(1), ms(2000)), Verdict::End);
 }
 
-/// RFC 6191, section 2: whom an old connection without timestamps gives way to.
+/// RFC 6191, section 2: SYNs to which an old connection without timestamps gives way.
 #[test]
-fn timestamps_are_new_where_the_old_connection_had_none() {
+fn timestamps_are_new_if_the_old_connection_had_none() {
     let again = |seq, stamps| Segment { seq: SeqNr(seq), ..syn(stamps, None, true) };
     let without = config().with(|c| c.timestamps.offer = false);
     for (config, new) in [(config(), true), (without, false)] {
@@ -149,13 +150,13 @@ fn timestamps_are_new_where_the_old_connection_had_none() {
 }
 
 #[test]
-fn time_wait_gives_way_to_what_is_later_and_starts_anew_beyond_itself() {
+fn time_wait_gives_way_to_later_syns_and_names_an_isn_beyond_its_numbers() {
     let kept = waiting().time_wait().expect("TIME-WAIT");
     let again = |seq, value| Segment { seq: SeqNr(seq), ..syn(stamp(value), None, true) };
     assert!(kept.gives_way_to(&again(2, 10)));
     assert!(kept.gives_way_to(&again(u32::MAX, 11)));
     assert!(!kept.gives_way_to(&again(u32::MAX, 10)));
-    assert!(!kept.gives_way_to(&again(2, 9)), "an old one, whatever its number");
+    assert!(!kept.gives_way_to(&again(2, 9)), "an old SYN, whatever its number");
     let bare = |seq| Segment { seq: SeqNr(seq), ..syn(None, None, true) };
     assert!(kept.gives_way_to(&bare(2)) && !kept.gives_way_to(&bare(1)));
     assert_eq!(kept.next_isn(), 79 + 65_537);

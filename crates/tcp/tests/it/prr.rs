@@ -1,29 +1,31 @@
-//! What `rack` does to the window: proportional rate reduction (RFC 9937) and its return, as packet
-//! traces.
+//! The window of `rack` as packet traces: proportional rate reduction (RFC 9937), and its undo.
 
 use crate::trace::Trace;
 
-/// RFC 9937, section 6: PRR sends ssthresh/RecoverFS segments for each one delivered, then keeps the
-/// pipe at ssthresh.
+/// RFC 9937, section 6: PRR sends ssthresh/RecoverFS segments for each one delivered, then keeps
+/// the pipe at ssthresh.
 #[test]
-fn the_window_goes_down_in_proportion() {
+fn the_window_shrinks_in_proportion() {
     let mut t = Trace::of("rack").fixed_window(20).start();
     t.sends("1-20");
     t.at(100).ack("C0 S2").sends("21");
     t.at(100).ack("C0 S2-3").sends("22");
     // 22 outstanding, of which 2 were SACKed before: RecoverFS = 20, ssthresh = 20/2. After k
-    // acknowledgements ⌈k·10/20⌉ may have gone. The pipe is 22 − 3 − 1 + 1 = 19 after the first.
+    // acknowledgements ⌈k·10/20⌉ may have been sent. The pipe is 22 − 3 − 1 + 1 = 19 after the
+    // first.
     t.at(100).ack("C0 S2-4").reports("fast-retransmit").ssthresh(10.0).sends("R1").pipe(19);
-    let (mut new, mut pipe) = (23, 19);
+    let mut new = 23;
+    let mut pipe = 19;
     for k in 2_u32..=16 {
         t.at(101).ack(&format!("C0 S2-{}", k + 3));
-        let go = k.div_ceil(2) - (k - 1).div_ceil(2);
-        t.sends(&if go == 1 { new.to_string() } else { String::new() });
-        (new, pipe) = (new + go, pipe - 1 + go);
+        let released = k.div_ceil(2) - (k - 1).div_ceil(2);
+        t.sends(&if released == 1 { new.to_string() } else { String::new() });
+        new += released;
+        pipe = pipe - 1 + released;
         t.pipe(pipe);
     }
-    assert_eq!((new, pipe), (30, 11), "seven new ones, and one to go to ssthresh");
-    // The pipe comes down to ssthresh with the next, and stays there.
+    assert_eq!((new, pipe), (30, 11), "seven new segments, and one above ssthresh");
+    // The pipe reaches ssthresh with the next acknowledgement, and stays there.
     t.at(102).ack("C0 S2-20").sends("").pipe(10);
     t.at(103).ack("C0 S2-21").sends("30").pipe(10);
     t.at(104).ack("C0 S2-22").sends("31").pipe(10);
@@ -31,15 +33,15 @@ fn the_window_goes_down_in_proportion() {
     t.at(200).ack("C22").reports("recovered").cwnd(10.0).sends("32").pipe(10);
 }
 
-/// RFC 9937, section 6, PRR-CRB and PRR-SSRB: when losses take the pipe below ssthresh, as much goes
-/// as is delivered, and slow start leads back once the losses have an end.
+/// RFC 9937, section 6, PRR-CRB and PRR-SSRB: when losses take the pipe below ssthresh, as much is
+/// sent as is delivered, and slow start follows once no more is lost.
 #[test]
 fn heavy_loss_slow_starts_back_to_ssthresh() {
     let mut t = Trace::of("rack").fixed_window(20).writes(20).start();
     t.sends("1-20");
     // 17 of 20 lost. ssthresh 10, pipe 20 − 3 − 17 = 0; 3 delivered: max(3 − 0, 3) = 3.
     t.at(100).ack("C0 S18-20").reports("fast-retransmit").ssthresh(10.0).sends("R1-3").pipe(3);
-    // SND.UNA advances: one more goes than is delivered. Delivered 4, sent 3: max(1, 1) + 1 = 2.
+    // SND.UNA advances: one more is sent than is delivered. Delivered 4, sent 3: max(1, 1) + 1 = 2.
     t.at(200).ack("C1 S18-20").sends("R4 R5").pipe(4);
     t.at(200).ack("C2 S18-20").sends("R6 R7").pipe(5);
     t.at(200).ack("C3 S18-20").sends("R8 R9").pipe(6);
@@ -49,7 +51,7 @@ fn heavy_loss_slow_starts_back_to_ssthresh() {
 
 /// RFC 9937, section 6: "If (DeliveredData is 0) Return".
 #[test]
-fn what_delivers_nothing_lets_nothing_go() {
+fn an_acknowledgement_that_delivers_nothing_releases_nothing() {
     let mut t = Trace::of("rack").fixed_window(20).writes(20).start();
     t.sends("1-20");
     t.at(100).ack("C0 S18-20").reports("fast-retransmit").sends("R1-3").pipe(3);
@@ -57,13 +59,13 @@ fn what_delivers_nothing_lets_nothing_go() {
     t.at(102).ack("C0 D18 S18-20").sends("").pipe(3);
 }
 
-/// A budget that one recovery left over is no leave for the next, even when that begins by a timer
-/// and not with an acknowledgement.
+/// The budget left over from one recovery does not apply to the next, even if that begins by a
+/// timer and not with an acknowledgement.
 #[test]
-fn a_recovery_that_begins_by_the_timer_resends_one_segment() {
+fn a_recovery_that_begins_by_the_timer_retransmits_one_segment() {
     let mut t = Trace::of("rack").fixed_window(10).writes(10).start();
     t.sends("1-10");
-    // 9 delivered, the pipe empty: 5 − 0 may go, but there is 1 to resend and nothing else.
+    // 9 delivered, the pipe empty: 5 − 0 may be sent, but there is only 1 to retransmit.
     t.at(100).ack("C0 S2-10").reports("fast-retransmit").sends("R1");
     t.at(200).ack("C10").reports("recovered").cwnd(5.0);
     t.at(300).writes(5).sends("11-15");
@@ -72,10 +74,10 @@ fn a_recovery_that_begins_by_the_timer_resends_one_segment() {
     t.at(425).timer().reports("fast-retransmit").sends("R11");
 }
 
-/// Section 9.3 and `Undo` as Linux does it: when every retransmission proves spurious, window and
-/// threshold are as before.
+/// Section 9.3 and `Undo` as in Linux: when every retransmission proves spurious, window and
+/// threshold are restored.
 #[test]
-fn a_dsack_takes_the_reduction_back() {
+fn a_dsack_undoes_the_reduction() {
     let mut t = Trace::of("rack").fixed_window(10).writes(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2-4").reports("fast-retransmit").ssthresh(5.0).sends("R1");
@@ -85,12 +87,12 @@ fn a_dsack_takes_the_reduction_back() {
     t.cwnd(10.0).ssthresh(f64::INFINITY).reo_wnd(false, 2, 16);
 }
 
-/// One of two retransmissions was needed: nothing is taken back.
+/// One of two retransmissions was necessary: nothing is undone.
 #[test]
-fn a_reduction_with_a_needed_retransmission_stays() {
+fn a_reduction_with_a_necessary_retransmission_stays() {
     let mut t = Trace::of("rack").fixed_window(10).writes(10).start();
     t.sends("1-10");
-    // RecoverFS 10, ssthresh 5, pipe 10 − 4 − 2 = 4 < 5: 5 − 4 may go; then one for each.
+    // RecoverFS 10, ssthresh 5, pipe 10 − 4 − 2 = 4 < 5: 5 − 4 may be sent; then one for each.
     t.at(100).ack("C0 S2-4 S6").reports("fast-retransmit").ssthresh(5.0).sends("R1");
     t.at(101).ack("C0 S2-4 S6-7").sends("R5");
     t.at(103).ack("C4 S6-7").reports("");
@@ -98,7 +100,8 @@ fn a_reduction_with_a_needed_retransmission_stays() {
     t.at(201).ack("C10").reports("recovered").cwnd(5.0).ssthresh(5.0);
 }
 
-/// Westwood may find room for more than the window is: a loss raises it under PRR as little as at once.
+/// Westwood's estimate may exceed the window: a loss does not raise it, neither under PRR nor at
+/// once.
 #[test]
 fn a_loss_does_not_raise_the_window() {
     for name in ["sack+westwood", "rack+westwood", "linux-reordering+westwood"] {
@@ -113,7 +116,7 @@ fn a_loss_does_not_raise_the_window() {
             t.wait_until(due);
             t.timer().sends_any();
         }
-        // Two round trips later 8043 is lost, and 8044 to 8047 come in two flights.
+        // Two round trips later 8043 is lost, and 8044 to 8047 arrive in two flights.
         for (ms, ack) in [
             (20, "C8040"),
             (20, "C8042"),

@@ -1,7 +1,7 @@
 //! RFC 8985 rule by rule, as packet traces. Sections are those of the RFC.
 //!
-//! Unless a test says otherwise the round trip takes 100 ms, so min_RTT = SRTT = 100 ms and
-//! min_RTT/4 = 25 ms, and the retransmission timeout is its minimum of 1 s.
+//! By default the round trip takes 100 ms, so min_RTT = SRTT = 100 ms and min_RTT/4 = 25 ms, and
+//! the retransmission timeout is its minimum of 1 s.
 
 use crate::trace::Trace;
 
@@ -12,16 +12,16 @@ fn the_reordering_window_is_a_quarter_of_the_minimum_round_trip() {
     let mut t = Trace::of("rack").window(10).start();
     t.sends("1-10");
     // RACK.segment is 2, sent at 0, RACK.rtt = 100: segment 1 is lost at 0 + 100 + 25. Its SACK
-    // lets one new segment go (limited transmit).
+    // releases one new segment (limited transmit).
     t.at(100).ack("C0 S2").rack_segment(100, 0).sends("11").timer_at(125);
     t.at(125).timer().reports("fast-retransmit").sends("R1");
-    // The window before was full with 10, 11 was limited transmit's: ssthresh = 10/2.
+    // The window was full with 10; 11 was sent by limited transmit: ssthresh = 10/2.
     t.ssthresh(5.0);
 }
 
 /// Section 6.2, step 5: a segment that is late by less than the window is not lost.
 #[test]
-fn a_segment_late_by_less_than_the_window_is_not_resent() {
+fn a_segment_late_by_less_than_the_window_is_not_retransmitted() {
     let mut t = Trace::of("rack").window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2").sends("11");
@@ -31,7 +31,7 @@ fn a_segment_late_by_less_than_the_window_is_not_resent() {
 
 /// Section 6.2, step 4: without reordering seen, `RACK.segs_sacked >= DupThresh` makes reo_wnd 0.
 #[test]
-fn three_sacked_segments_are_enough_when_no_reordering_was_seen() {
+fn three_sacked_segments_suffice_if_no_reordering_was_seen() {
     let mut t = Trace::of("rack").window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2").sends("11");
@@ -44,7 +44,7 @@ fn three_sacked_segments_are_enough_when_no_reordering_was_seen() {
 /// Section 6.2, step 4: "if some reordering has been observed, then RACK does not trigger fast
 /// recovery based on DupThresh".
 #[test]
-fn three_sacked_segments_are_not_enough_once_reordering_was_seen() {
+fn three_sacked_segments_do_not_suffice_once_reordering_was_seen() {
     let mut t = Trace::of("rack").fixed_window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2").sends("11");
@@ -57,13 +57,13 @@ fn three_sacked_segments_are_not_enough_once_reordering_was_seen() {
 /// Section 6.2, step 4: "the RACK.reo_wnd is set to 0 both upon entering and during fast recovery",
 /// when no reordering has been seen.
 #[test]
-fn in_recovery_the_window_is_zero_when_no_reordering_was_seen() {
+fn in_recovery_the_window_is_zero_if_no_reordering_was_seen() {
     let mut t = Trace::of("rack").fixed_window(10).start();
     t.sends("1-10");
-    // PRR: RecoverFS 10, ssthresh 5, 3 delivered: ⌈3·5/10⌉ = 2 go.
+    // PRR: RecoverFS 10, ssthresh 5, 3 delivered: ⌈3·5/10⌉ = 2 may be sent.
     t.at(100).ack("C0 S2-4").reports("fast-retransmit").sends("R1 11").pipe(8);
     // 5 was sent at 0, RACK.rtt = 101: 0 + 101 + 0 − 101 ≤ 0, lost at once: 11 outstanding − 4
-    // SACKed − 1 lost. Of ⌈4·5/10⌉ = 2 both have gone.
+    // SACKed − 1 lost. Both of ⌈4·5/10⌉ = 2 have been sent.
     t.at(101).ack("C0 S2-4 S6").sends("").pipe(6);
     // The pipe is below ssthresh with the second one after that: 5 − 4.
     t.at(101).ack("C0 S2-4 S6-7").sends("").pipe(5);
@@ -76,7 +76,7 @@ fn a_dsack_widens_the_window_once_per_round() {
     let mut t = Trace::of("rack").fixed_window(4).start();
     t.sends("1-4").reo_wnd(false, 1, 0);
     t.at(100).ack("C1").sends("5");
-    // 1 came twice, by the network's doing: "any DSACK option".
+    // 1 arrived twice, duplicated by the network: "any DSACK option".
     t.at(100).ack("C1 D1").reo_wnd(false, 2, 16).sends("");
     // The round ends when what was sent by then, up to 5, is acknowledged.
     t.at(100).ack("C4 D1").reo_wnd(false, 2, 16).sends("6-8");
@@ -86,14 +86,13 @@ fn a_dsack_widens_the_window_once_per_round() {
     t.at(200).ack("C6 S8").sends("11").timer_at(275);
 }
 
-/// Section 6.2, step 4: the round is over, and the next begins, with one and the same
-/// acknowledgement.
+/// Section 6.2, step 4: one acknowledgement both ends the round and begins the next.
 #[test]
 fn the_acknowledgement_that_ends_a_round_may_widen_the_window_again() {
     let mut t = Trace::of("rack").fixed_window(4).start();
     t.sends("1-4");
     t.at(100).ack("C1 D1").reo_wnd(false, 2, 16).sends("5");
-    // SND.NXT was behind 4 when the DSACK was read.
+    // SND.NXT was after 4 when the DSACK was processed.
     t.at(100).ack("C4 D1").reo_wnd(false, 3, 16).sends("6-8");
 }
 
@@ -115,14 +114,14 @@ fn the_smoothed_round_trip_bounds_the_window() {
     t.at(800).timer().reports("fast-retransmit").sends("R25");
 }
 
-/// Loses the first of two segments at `ms`, when all before `first` have been acknowledged and the
-/// reordering window is `reo_wnd`, and recovers with `last_ack` for the last acknowledgement.
+/// Loses the first of two segments at `ms`, when everything before `first` is acknowledged and the
+/// reordering window is `reo_wnd`, and recovers with the acknowledgement `last_ack`.
 fn lose_one_of_two(t: &mut Trace, ms: u64, first: u64, reo_wnd: u64, last_ack: &str) {
     let second = first + 1;
     t.at(ms).writes(2).sends(&format!("{first} {second}"));
     t.at(ms + 100).ack(&format!("C{} S{second}", first - 1)).sends("");
     t.timer_at(ms + 100 + reo_wnd);
-    // ssthresh is at least 2, so that two may always go.
+    // ssthresh is at least 2, so two may always be sent.
     t.at(ms + 100 + reo_wnd).timer().reports("fast-retransmit").sends(&format!("R{first}"));
     t.at(ms + 300).ack(last_ack).reports("recovered").cwnd(2.0);
 }
@@ -153,7 +152,7 @@ fn a_recovery_whose_last_acknowledgement_widens_the_window_does_not_count() {
     t.at(100).ack("C1 D1").reo_wnd(false, 2, 16).sends("");
     lose_one_of_two(&mut t, 1000, 2, 50, "C3");
     t.reo_wnd(false, 2, 15);
-    // 5 was never retransmitted, so this takes nothing back.
+    // 5 was never retransmitted, so nothing is undone.
     lose_one_of_two(&mut t, 2000, 4, 50, "C5 D5");
     t.reo_wnd(false, 3, 16);
     lose_one_of_two(&mut t, 3000, 6, 75, "C7");
@@ -182,14 +181,14 @@ fn an_original_below_the_forward_acknowledgement_is_reordering() {
 /// Section 6.2, step 2, condition 2: "The segment was last retransmitted less than RACK.min_rtt
 /// ago" makes it invalid.
 #[test]
-fn a_retransmission_acknowledged_too_soon_says_nothing() {
+fn a_retransmission_acknowledged_too_soon_is_ignored() {
     let mut t = Trace::of("rack").fixed_window(10).writes(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2-4").reports("fast-retransmit").sends("R1").rack_segment(100, 0);
-    // The original of 1, not what was sent 99 ms ago.
+    // The original of 1 is acknowledged, not the retransmission of 99 ms ago.
     t.at(199).ack("C4").rack_segment(100, 0).sends("");
-    // All of 5-10 were sent at 0: due at 0 + 100 + 0, the window being zero in recovery; that is
-    // passed, but none of them was sent before RACK.segment (2-4, all sent at 0).
+    // All of 5-10 were sent at 0 and due at 0 + 100 + 0, since the window is zero in recovery. That
+    // time has passed, but none of them was sent before RACK.segment (2-4, all sent at 0).
     t.pipe(6);
 }
 
@@ -200,15 +199,15 @@ fn a_retransmission_acknowledged_after_the_minimum_round_trip_counts() {
     t.sends("1-10");
     t.at(100).ack("C0 S2-4").reports("fast-retransmit").sends("R1");
     // RACK.segment is R1, sent at 100, so 5-10 sent at 0 are overdue since 0 + 100.
-    // PRR: RecoverFS 10, ssthresh 5; delivered 3 + 1 = 4, sent 1; pipe is 0, and more is lost, so at
-    // most max(4 − 1, 1) = 3 go, and 5 − 0 would fit.
+    // PRR: RecoverFS 10, ssthresh 5; delivered 3 + 1 = 4, sent 1; the pipe is 0, and more is lost,
+    // so at most max(4 − 1, 1) = 3 may be sent, and 5 − 0 would fit.
     t.at(200).ack("C4").rack_segment(100, 100).sends("R5-7");
 }
 
 /// Section 6.2, step 2, condition 1: `ACK.ts_option.echo_reply < Segment.xmit_ts` makes it invalid
 /// however long ago the retransmission was.
 #[test]
-fn a_retransmission_whose_timestamp_is_not_echoed_says_nothing() {
+fn a_retransmission_whose_timestamp_is_not_echoed_is_ignored() {
     for (echo, segment) in [(0, (100, 0)), (100, (200, 100))] {
         let mut t = Trace::of("rack").fixed_window(10).writes(10).timestamps().start();
         t.sends("1-10");
@@ -217,35 +216,35 @@ fn a_retransmission_whose_timestamp_is_not_echoed_says_nothing() {
     }
 }
 
-/// Section 6.2, step 2, condition 1, is asked only of what is covered cumulatively: while a hole is
-/// open, acknowledgements echo what arrived last in order (RFC 7323, section 4.3, step 2), so the
-/// echo of a SACK is older than what it covers.
+/// Section 6.2, step 2, condition 1, applies only to what is acknowledged cumulatively. While a
+/// hole is open, acknowledgements echo what arrived last in order (RFC 7323, section 4.3, step 2),
+/// so the echo of a SACK is older than the SACKed segment.
 #[test]
-fn a_sacked_retransmission_counts_though_its_timestamp_is_not_echoed() {
+fn a_sacked_retransmission_counts_although_its_timestamp_is_not_echoed() {
     let mut t = Trace::of("rack").fixed_window(10).writes(10).timestamps().start();
     t.sends("1-10");
-    // ssthresh 5, the pipe empty, 8 delivered: both holes may go. R1 is lost, too.
+    // ssthresh 5, the pipe empty, 8 delivered: both holes may be retransmitted. R1 is lost, too.
     t.at(100).echoing(0).ack("C0 S2-4 S6-10").reports("fast-retransmit").sends("R1 R5");
     // R5 was sent when R1 was, and is further on: 1 was due at 100 + 100 + 0.
     t.at(200).ack("C0 S2-10").rack_segment(100, 100).sends("R1");
     t.at(300).echoing(200).ack("C10").reports("recovered").rack_segment(100, 200).sends("");
 }
 
-/// Section 6.2, step 2, condition 2, is asked of every retransmission.
+/// Section 6.2, step 2, condition 2, applies to every retransmission.
 #[test]
-fn a_retransmission_sacked_too_soon_says_nothing() {
+fn a_retransmission_sacked_too_soon_is_ignored() {
     let mut t = Trace::of("rack").fixed_window(10).writes(10).timestamps().start();
     t.sends("1-10");
     t.at(100).echoing(0).ack("C0 S2-4 S6-10").reports("fast-retransmit").sends("R1 R5");
-    // The original of 5.
+    // The original of 5 is SACKed.
     t.at(199).ack("C0 S2-10").rack_segment(100, 0).sends("");
 }
 
 /// Section 3.4, figure 1: P0-P3 are segments 1, 2, 3 and 5 here. Segment 4 has arrived, but its
-/// acknowledgement is lost; with it two segments are delivered at once, so that PRR-CRB lets both
-/// retransmissions go.
+/// acknowledgement is lost. With it two segments are delivered at once, so that PRR-CRB releases
+/// both retransmissions.
 #[test]
-fn the_losses_of_figure_1_are_repaired_as_it_says() {
+fn the_losses_of_figure_1_are_repaired_as_described() {
     let mut t = Trace::of("rack").window(10).writes(5).start();
     // 1. P1, P2 and P3 are dropped.
     t.sends("1-5");
@@ -254,8 +253,8 @@ fn the_losses_of_figure_1_are_repaired_as_it_says() {
     // 3b.
     t.at(300).timer().reports("probe").sends("P5");
     // 5a, 5b: P5 was sent at 300, RACK.rtt = 100; 2 and 3 were due at 0 + 100 + 25.
-    // 5c: ssthresh = 4/2; RecoverFS 4, the pipe is empty, 2 delivered: PRR lets max(2 − 0, 2) = 2
-    // go, and 2 − 0 fit.
+    // 5c: ssthresh = 4/2; RecoverFS 4, the pipe is empty, 2 delivered: PRR releases max(2 − 0, 2) =
+    // 2, and 2 − 0 fit.
     t.at(400).ack("C1 S4-5").reports("fast-retransmit").rack_segment(100, 300).sends("R2 R3");
     // 7a: R3 was sent when R2 was, and is further on; R2 is due at 400 + 100 + 0. 7b.
     t.at(500).ack("C1 S3-5").rack_segment(100, 400).sends("R2");
@@ -277,61 +276,63 @@ fn the_reordering_timer_waits_for_the_last_of_the_segments() {
     t.at(235).timer().reports("fast-retransmit").sends("R4");
 }
 
-/// Section 6.2, step 5: an acknowledgement that comes while the timer runs finds the first lost.
+/// Section 6.2, step 5: an acknowledgement that arrives while the timer runs detects the loss of
+/// the first segment.
 #[test]
-fn an_acknowledgement_finds_what_is_overdue_before_the_timer() {
+fn an_acknowledgement_detects_overdue_segments_before_the_timer() {
     let mut t = Trace::of("rack").fixed_window(3).writes(6).start();
     t.sends("1-3");
     t.at(100).ack("C1").sends("4");
     t.at(110).ack("C2").sends("5");
     t.at(120).ack("C3").sends("6");
     t.at(220).ack("C3 S6").sends("").timer_at(235);
-    // A duplicate of the last one brings nothing new, but 4 was due at 225.
+    // A duplicate of the last one reports nothing new, but 4 was due at 225.
     t.at(226).ack("C3 S6").reports("fast-retransmit").sends("R4");
 }
 
-/// Sections 3.5 and 6.3: on a timeout only the first segment is lost, and what is overdue.
+/// Sections 3.5 and 6.3: a timeout loses only the first segment and those that are overdue.
 #[test]
-fn a_timeout_loses_the_first_segment_and_what_is_overdue() {
+fn a_timeout_loses_the_first_segment_and_overdue_ones() {
     let mut t = Trace::of("rack").fixed_window(10).writes(4).start();
     t.sends("1-4");
-    // RecoverFS 4, ssthresh 2, the pipe empty, 3 delivered: max(3 − 0, 3) + 1 = 4, but only
-    // 2 − 0 fit: R1, and one more when there is something to send.
+    // RecoverFS 4, ssthresh 2, the pipe empty, 3 delivered: max(3 − 0, 3) + 1 = 4, but only 2 − 0
+    // fit: R1, and one more when there is something to send.
     t.at(100).ack("C0 S2-4").reports("fast-retransmit").ssthresh(2.0).sends("R1");
-    // R1 is lost, too. The timer was set when recovery began. Shortly before, the application
-    // writes again.
+    // R1 is lost, too. The timer was set when recovery began. Shortly before it expires, the
+    // application writes again.
     t.at(1090).writes(3).sends("5").timer_at(1100);
     // RACK.rtt = 100: 5 would be due at 1090 + 100. It stays in the pipe: cwnd = 1 + 1.
     t.at(1100).timer().reports("timeout").cwnd(2.0).sends("T1");
-    // R1's acknowledgement, much delayed. "Upon receiving the ACK … the RACK sender would not yet
-    // retransmit the second": 5 is in flight, new data goes. ssthresh is 2, so cwnd grows by 1/2.
+    // R1's acknowledgement arrives late. "Upon receiving the ACK … the RACK sender would not yet
+    // retransmit the second": 5 is in flight, and new data is sent. ssthresh is 2, so cwnd grows by
+    // 1/2.
     t.at(1110).ack("C4").cwnd(2.5).sends("6").pipe(2);
 }
 
 /// Section 6.3: "for all the other segments, … at least the sum of the recent RTT and the
 /// reordering window" has elapsed.
 #[test]
-fn a_timeout_loses_the_segments_that_are_overdue() {
+fn a_timeout_loses_overdue_segments() {
     let mut t = Trace::of("rack").fixed_window(4).writes(4).start();
     t.sends("1-4").timer_at(200);
-    // The handshake gave a round-trip time, so a probe goes out after 2·SRTT; then the timer runs
+    // The handshake gave a round-trip time, so a probe is sent after 2·SRTT; then the timer runs
     // from there.
     t.at(200).timer().reports("probe").sends("P4").timer_at(1200);
-    // All four were sent an age ago. cwnd = 0 + 1.
+    // All four were sent long ago. cwnd = 0 + 1.
     t.at(1200).timer().reports("timeout").cwnd(1.0).sends("T1");
     // Slow start sends two for the acknowledgement of one: 2 and 3.
     t.at(1300).ack("C1").cwnd(2.0).sends("T2 T3");
 }
 
-/// Section 6.2: what the reordering timer finds lost in a recovery is resent in its own place in the pipe,
-/// though no acknowledgement lets it go.
+/// Section 6.2: a segment that the reordering timer deems lost during recovery is retransmitted in
+/// its own place in the pipe, although no acknowledgement releases it.
 #[test]
-fn what_the_reordering_timer_finds_lost_in_a_recovery_is_resent() {
+fn a_segment_that_the_reordering_timer_deems_lost_in_recovery_is_retransmitted() {
     for name in ["rack", "rack+cubic", "unruffled"] {
         let mut t = Trace::of(name).fixed_window(6).writes(12).rtt(100).start();
         t.sends("1-6");
         t.at(100).ack("C1").sends("7");
-        // Reordering is seen, but nothing late enough to be doubted.
+        // Reordering is seen, but no segment is late enough to be suspected.
         t.at(104).ack("C1 S3").sends("8");
         t.at(106).ack("C3").sends("9");
         t.at(110).ack("C4").sends("10");
@@ -340,7 +341,7 @@ fn what_the_reordering_timer_finds_lost_in_a_recovery_is_resent() {
         t.at(204).ack("C6 S8").sends("");
         t.at(206).ack("C6 S8-9").sends("");
         t.at(212).ack("C6 S8-9 S11").sends("");
-        // 7 left at 100: 230 > 100 + 100 + 25. 10 left at 110, and R7 is all that PRR lets go.
+        // 7 was sent at 100: 230 > 100 + 100 + 25. 10 was sent at 110, and PRR releases R7 only.
         t.at(230).ack("C6 S8-9 S11-12").reports("fast-retransmit").sends("R7");
         t.at(235).timer().reports("").sends("R10");
     }

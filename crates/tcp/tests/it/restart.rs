@@ -1,4 +1,4 @@
-//! Windows that are not trusted: after a pause, and after a lost SYN.
+//! Windows that no longer apply: after a pause, and after a lost SYN.
 
 use crate::wire::{End, config, ms};
 use unruffled_tcp::{Config, State};
@@ -21,7 +21,7 @@ fn established(restart_window: bool) -> End {
 #[test]
 fn after_a_pause_the_window_is_the_initial_one() {
     let mut t = established(true);
-    // The last segment left at 100 ms, and the timeout is 1 s.
+    // The last segment was sent at 100 ms, and the timeout is 1 s.
     t.at(1101).writes(4000).sends(". 5001:6001 a1, . 6001:7001 a1");
     t.gets(". 1 a6001").sends(". 7001:8001 a1, P. 8001:9001 a1");
 }
@@ -33,7 +33,7 @@ fn a_pause_no_longer_than_the_timeout_leaves_the_window() {
     t.sends(". 5001:6001 a1, . 6001:7001 a1, . 7001:8001 a1, P. 8001:9001 a1");
 }
 
-/// As in the simulator.
+/// As in the simulator's default.
 #[test]
 fn without_the_restart_window_a_pause_leaves_the_window() {
     let mut t = established(false);
@@ -41,7 +41,7 @@ fn without_the_restart_window_a_pause_leaves_the_window() {
     t.sends(". 5001:6001 a1, . 6001:7001 a1, . 7001:8001 a1, P. 8001:9001 a1");
 }
 
-/// Of less than the initial window nothing is taken, and nothing given.
+/// A window below the initial one stays as it is.
 #[test]
 fn a_smaller_window_is_not_raised() {
     let mut t = End::established(config().with(|c| {
@@ -56,14 +56,14 @@ fn a_smaller_window_is_not_raised() {
     t.sends("P. 1001:1011 a1");
 }
 
-fn heedful() -> Config {
+fn single_segment_after_a_lost_syn() -> Config {
     config().with(|c| c.window.lost_syn_is_congestion = true)
 }
 
 /// RFC 5681, section 3.1; RFC 6298, 5.7.
 #[test]
 fn after_a_lost_syn_there_is_one_segment_and_a_timeout_of_3_s() {
-    let mut t = End::connect(heedful());
+    let mut t = End::connect(single_segment_after_a_lost_syn());
     t.sends("S 0").timer_at(1000).timer().sends("S 0").timer_at(3000);
     t.at(1100).gets("S. 0 a1 mss1000 sackok").sends(". 1 a1");
     t.writes(3000).sends(". 1:1001 a1").timer_at(4100);
@@ -73,26 +73,26 @@ fn after_a_lost_syn_there_is_one_segment_and_a_timeout_of_3_s() {
 
 #[test]
 fn after_a_lost_syn_ack_there_is_one_segment_and_a_timeout_of_3_s() {
-    let mut t = End::listen(heedful());
+    let mut t = End::listen(single_segment_after_a_lost_syn());
     t.gets("S 0 mss1000").sends("S. 0 a1").timer().sends("S. 0 a1");
     t.gets(". 1 a1").is(State::Established).writes(3000).sends(". 1:1001 a1").timer_at(4000);
 }
 
 #[test]
-fn a_syn_that_was_not_lost_costs_nothing() {
-    let mut t = End::connect(heedful());
+fn a_syn_that_was_not_lost_changes_nothing() {
+    let mut t = End::connect(single_segment_after_a_lost_syn());
     t.sends("S 0").at(999).gets("S. 0 a1 mss1000 sackok").sends(". 1 a1");
     t.writes(3000).sends(". 1:1001 a1, . 1001:2001 a1, P. 2001:3001 a1");
-    // The peer's SYN came again; our answer was only slow.
-    let mut t = End::listen(heedful());
+    // The peer's SYN arrives again, because our answer was slow.
+    let mut t = End::listen(single_segment_after_a_lost_syn());
     t.gets("S 0 mss1000").sends("S. 0 a1").gets("S 0 mss1000").sends("S. 0 a1").gets(". 1 a1");
     t.writes(2000).sends(". 1:1001 a1, P. 1001:2001 a1");
 }
 
-/// RFC 7323, appendix G: alpha' = alpha / ExpectedSamples, and with delayed acknowledgements only
-/// half as many samples are expected as there are segments in flight.
+/// RFC 7323, appendix G: alpha' = alpha / ExpectedSamples. With delayed acknowledgements only half
+/// as many samples are expected as there are segments in flight.
 #[test]
-fn a_sample_weighs_by_how_many_are_expected() {
+fn the_weight_of_a_sample_depends_on_how_many_are_expected() {
     let srtt = |segments_per_ack| {
         let mut t = End::established(config().with(|c| {
             c.rto.segments_per_ack = segments_per_ack;

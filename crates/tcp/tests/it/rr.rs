@@ -3,15 +3,16 @@
 
 use crate::trace::Trace;
 
-/// Makes segment `late` arrive `length` segments late, and all after it: a hole is seen through one
-/// SACK far above it, so that nothing counts as lost. `length` is at least 3, or its last
-/// acknowledgement would be a sample as well.
+/// Makes segment `late` arrive `length` segments late, and delivers all others after it. The hole
+/// is shown by one SACK far above it, so that nothing is deemed lost. `length` is at least 3;
+/// otherwise its last acknowledgement would be a sample as well.
 fn one_late(t: &mut Trace, ms: u64, late: u64, length: u64) {
-    let (before, highest) = (late - 1, late + length);
+    let before = late - 1;
+    let highest = late + length;
     t.at(ms).ack(&format!("C{before} S{highest}")).reports("").sends_any();
     t.at(ms).ack(&format!("C{late} S{highest}")).reports(&format!("reordered {length}"));
     t.sends_any();
-    // Two holes or more close with this one: no sample.
+    // Two holes or more close with this one, so there is no sample.
     t.at(ms).ack(&format!("C{highest}")).reports("").sends_any();
 }
 
@@ -20,7 +21,7 @@ fn one_late(t: &mut Trace, ms: u64, late: u64, length: u64) {
 fn the_reordering_of_figure_1_has_a_length_of_four() {
     let mut t = Trace::of("rr-fa").fixed_window(10).start();
     t.sends("1-10").dupthresh(3);
-    // So that three SACKed segments are no loss: 5 is a length of 4.
+    // After this three SACKed segments are no loss: 5 is a length of 4.
     one_late(&mut t, 100, 1, 4);
     t.dupthresh(5);
     // The figure's 1 to 5 are 6 to 10 here.
@@ -42,7 +43,7 @@ fn a_hole_that_a_sack_closes_is_measured() {
 }
 
 /// Section 4.1.1: "The test for n == 1 ignores samples where a returning ACK closes more than one
-/// hole"; what arrives in order or above everything else is no event at all.
+/// hole". Segments in order or above everything else are not events.
 #[test]
 fn an_acknowledgement_that_closes_two_holes_is_no_sample() {
     let mut t = Trace::of("rr-fa").fixed_window(10).start();
@@ -51,15 +52,15 @@ fn an_acknowledgement_that_closes_two_holes_is_no_sample() {
     t.at(100).ack("C1 S4").reports("").sends_any();
     // 2 and 3.
     t.at(101).ack("C4").reports("").sends_any();
-    // 5 in order, and 6 with it: its acknowledgement was lost.
+    // 5 in order, and 6 with it, because its acknowledgement was lost.
     t.at(102).ack("C6").reports("").sends_any();
     t.at(103).ack("C6 S8").reports("").sends_any();
-    // The hole at 7, and 9 besides.
+    // The hole at 7, and 9 as well.
     t.at(104).ack("C9").reports("").sends_any();
     t.dupthresh(3);
 }
 
-/// Section 4.1.1, MEAN: the first acknowledgement's length and the DSACK's, and their mean.
+/// Section 4.1.1, MEAN: the mean of the length at the first acknowledgement and at the DSACK.
 #[test]
 fn a_retransmitted_segment_has_the_mean_of_both_lengths() {
     let mut t = Trace::of("rr-fa").fixed_window(20).start();
@@ -68,7 +69,7 @@ fn a_retransmitted_segment_has_the_mean_of_both_lengths() {
     t.at(100).ack("C0 S2-3").sends_any();
     t.at(100).ack("C0 S2-4").reports("fast-retransmit").sends("R1");
     t.at(100).ack("C0 S2-5").sends_any();
-    // 5 − 1, kept aside.
+    // 5 − 1, stored.
     t.at(101).ack("C5").reports("").dupthresh(3).sends_any();
     t.at(101).ack("C9").reports("").sends_any();
     // 9 − 1. (4 + 8)/2 = 6, and one beyond it.
@@ -87,10 +88,11 @@ fn a_lost_segment_gives_no_length() {
     t.at(250).ack("C21").reports("").dupthresh(3);
 }
 
-/// Section 5.1.1, RTX: a bit tells originals from retransmissions; the original's length counts.
+/// Section 5.1.1, RTX: a bit distinguishes originals from retransmissions, and the original's
+/// length counts.
 #[test]
-fn with_the_bit_the_original_alone_is_measured() {
-    // The original comes first, 4 late: not the mean with 8.
+fn with_the_bit_only_the_original_is_measured() {
+    // The original arrives first, 4 late: not the mean with 8.
     let mut t = Trace::of("rr-fa-rtx").fixed_window(20).start();
     t.sends("1-20");
     t.at(100).ack("C0 S2-5").reports("fast-retransmit").sends("R1");
@@ -99,7 +101,7 @@ fn with_the_bit_the_original_alone_is_measured() {
     t.at(200).ack("C9 D1 rtx").reports("spurious 1, spurious-fast-retransmit, recovered");
     t.dupthresh(5);
 
-    // The retransmission comes first, and the original 8 late.
+    // The retransmission arrives first, and the original 8 late.
     let mut t = Trace::of("rr-fa-rtx").fixed_window(20).start();
     t.sends("1-20");
     t.at(100).ack("C0 S2-5").reports("fast-retransmit").sends("R1");
@@ -112,11 +114,11 @@ fn with_the_bit_the_original_alone_is_measured() {
 /// Section 4.2: "if 90% of the packets have a reordering length of 8 packets or fewer, dupthresh is
 /// set to 9".
 #[test]
-fn ninety_percent_of_the_lengths_are_ridden_out() {
+fn the_threshold_covers_ninety_percent_of_the_lengths() {
     let mut t = Trace::of("rr-fa").fixed_window(40).start();
     t.sends_any();
     let mut late = 1;
-    // Nine of at most 8, and the tenth of 20: 0.9 · 10 = 9 of them are up to 8.
+    // Nine of at most 8, and the tenth of 20: 0.9 · 10 = 9 of them are at most 8.
     for length in [3, 4, 5, 6, 7, 8, 8, 8, 8, 20] {
         one_late(&mut t, 100 * late, late, length);
         late += length + 1;
@@ -127,9 +129,10 @@ fn ninety_percent_of_the_lengths_are_ridden_out() {
     t.dupthresh(21);
 }
 
-/// Lengths beyond the greatest threshold count there; dupthresh is at most 64 and at least 3.
+/// Lengths beyond the maximum threshold count as the maximum; dupthresh is at most 64 and at least
+/// 3.
 #[test]
-fn the_threshold_keeps_to_its_bounds() {
+fn the_threshold_stays_within_its_bounds() {
     let mut t = Trace::of("rr-fa").fixed_window(100).start();
     t.sends_any();
     t.at(100).ack("C30").sends_any();
@@ -159,7 +162,7 @@ fn a_sample_lives_for_eighty_seconds() {
     t.at(81_000).ack("C12").dupthresh(3);
 }
 
-/// Plays a spurious fast retransmit of segment 1 at 100 ms, found out at 300 ms.
+/// Plays a spurious fast retransmit of segment 1 at 100 ms, discovered at 300 ms.
 fn spurious_fast_retransmit(variant: &str, window: u32) -> Trace {
     let mut t = Trace::of(variant).fixed_window(window).start();
     t.sends_any();
@@ -171,7 +174,7 @@ fn spurious_fast_retransmit(variant: &str, window: u32) -> Trace {
 }
 
 /// Section 4.3: "Upon every false fast retransmit, increase the FA ratio by S"; S = 0.01. Only
-/// `rr-ta` does.
+/// `rr-ta` does so.
 #[test]
 fn a_spurious_fast_retransmit_raises_the_fa_ratio() {
     spurious_fast_retransmit("rr-ta", 20).fa_ratio(0.91);
@@ -195,14 +198,15 @@ fn a_timeout_lowers_the_fa_ratio_by_its_cost() {
 
 /// The same with D from a spurious fast retransmit, and with interpolation between whole rounds.
 #[test]
-fn the_cost_of_a_timeout_counts_in_false_fast_retransmits() {
+fn the_cost_of_a_timeout_is_relative_to_that_of_a_spurious_fast_retransmit() {
     let mut t = spurious_fast_retransmit("rr-ta", 32);
-    // The false one lasted 200 ms. Enhanced sampling has timed both of its copies, at 100 and at
-    // 200 ms, the latter with all but four of 32 and what has been sent since in flight.
+    // The spurious one lasted 200 ms. Enhanced sampling has timed both of its copies, at 100 and at
+    // 200 ms, the latter with all but four of 32, and what has been sent since, in flight.
     let r = t.connection().srtt().unwrap().as_millis_f64();
     assert!(r > 100.0 && r < 103.0, "SRTT {r}");
-    let (w, rounds) = (t.connection().window().cwnd, 200.0 / r);
-    assert_eq!(w, 16.0, "the window was halved, and is to grow again");
+    let w = t.connection().window().cwnd;
+    let rounds = 200.0 / r;
+    assert_eq!(w, 16.0, "the window was halved and has not grown again");
     // D/R is just below 2: between C(1) = 1·(16 − 1 + 1)/2 = 8 and C(2) = 2·(16 − 2 + 1)/2 = 15.
     let ffr = 8.0 + 7.0 * (rounds - 1.0);
     // C_TO = 16·(T/R + log2 16 − 1 − 2) + 1.
@@ -213,10 +217,10 @@ fn the_cost_of_a_timeout_counts_in_false_fast_retransmits() {
 
 /// The FA ratio stays in [0, 0.99].
 #[test]
-fn the_fa_ratio_keeps_to_its_bounds() {
+fn the_fa_ratio_stays_within_its_bounds() {
     let mut t = Trace::of("rr-ta").fixed_window(32).writes(32).start();
     t.sends("1-32");
-    // A timeout costs 0.24 of it at first (see above), and ever more in smaller windows.
+    // A timeout costs 0.24 of it at first (see above), and more in smaller windows.
     let mut now = 1000;
     for wait in [2000, 4000, 8000, 16_000, 32_000, 60_000] {
         t.at(now).timer().reports("timeout").sends("T1");
@@ -243,8 +247,8 @@ fn the_fa_ratio_keeps_to_its_bounds() {
     }
 }
 
-/// Section 2.3: limited transmit sends "one ACK-clocked … congestion window's worth" beyond cwnd, one
-/// for each duplicate.
+/// Section 2.3: limited transmit sends "one ACK-clocked … congestion window's worth" beyond cwnd,
+/// one for each duplicate.
 #[test]
 fn limited_transmit_sends_up_to_one_window_more() {
     let mut t = with_a_high_threshold();
@@ -257,12 +261,12 @@ fn limited_transmit_sends_up_to_one_window_more() {
     }
 }
 
-/// A sender with a window of 10, whose dupthresh is 19, and which has sent 31-40.
+/// Returns a sender with a window of 10, whose dupthresh is 19, and which has sent 31-40.
 fn with_a_high_threshold() -> Trace {
     let mut t = Trace::of("rr-ta").fixed_window(10).start();
     t.sends("1-10");
-    // Up to twice the window may be outstanding when duplicates come; a length of 18 needs them,
-    // and a dupthresh of 11 before, to let ten of them come.
+    // Up to twice the window may be outstanding when duplicates arrive. A length of 18 requires
+    // that, and a dupthresh of 11 before it, so that ten of them can arrive.
     t.at(100).ack("C0 S10").sends("11");
     t.at(100).ack("C0 S10-11").sends("12");
     t.at(100).ack("C1 S10-11").reports("reordered 10").dupthresh(11).sends_any();
@@ -271,7 +275,7 @@ fn with_a_high_threshold() -> Trace {
         t.at(200).ack(&format!("C11 S13-{}", 12 + k)).reports("").sends(&format!("{}", 21 + k));
     }
     t.at(300).ack("C11 S13-21 S30").reports("").sends("31");
-    // 30 − 12; of two samples both are needed for 90 %.
+    // 30 − 12; with two samples, 90 % covers both.
     t.at(300).ack("C12 S13-21 S30").reports("reordered 18").dupthresh(19).sends("32");
     t.at(300).ack("C30").reports("").sends("33-40");
     t
@@ -279,7 +283,8 @@ fn with_a_high_threshold() -> Trace {
 
 /// Section 4.3, Limited Transmit: C_LT = (I/R)·W − d, and above C_FFR it lowers the FA ratio by
 /// S·C_LT/C_FFR. "When the sender exhausts limited transmit, we store the time this event occurs":
-/// the tenth duplicate does; d counts the four beyond it, in as many acknowledgements or in one.
+/// this happens at the tenth duplicate. d counts the four beyond it, in four acknowledgements or in
+/// one.
 #[test]
 fn idle_time_after_limited_transmit_lowers_the_fa_ratio() {
     for (idle, at_once, lowers) in [(100, false, true), (100, true, true), (80, false, false)] {
@@ -292,7 +297,7 @@ fn idle_time_after_limited_transmit_lowers_the_fa_ratio() {
         }
         t.fa_ratio(0.9);
         t.at(400 + idle).ack("C45").reports("reordered 14").sends_any();
-        // W = 10, D = R (none has been false yet): C_FFR = 1·(10 − 1 + 1)/2 = 5.
+        // W = 10, D = R (no retransmission has been spurious yet): C_FFR = 1·(10 − 1 + 1)/2 = 5.
         let r = t.connection().srtt().unwrap().as_millis_f64();
         let cost = idle as f64 / r * 10.0 - 4.0;
         assert_eq!(cost > 5.0, lowers, "the cost of {idle} ms is {cost} with R = {r} ms");
@@ -300,8 +305,8 @@ fn idle_time_after_limited_transmit_lowers_the_fa_ratio() {
     }
 }
 
-/// The bound that counts is limited transmit's own: a peer's window that ends before it makes the
-/// sender idle as well, and says nothing of the threshold.
+/// Only limited transmit's own bound counts: a peer's window that ends before it makes the sender
+/// idle too, and says nothing about the threshold.
 #[test]
 fn a_wait_for_the_peers_window_is_no_idle_period() {
     let mut t = Trace::of("rr-ta").fixed_window(10).peer_window(10).start();
@@ -324,10 +329,10 @@ fn an_idle_period_that_ends_in_a_timeout_does_not_count() {
     t.at(1400).ack("C50").fa_ratio(after_timeout);
 }
 
-/// Enhanced RTT sampling (spec, section 5): both copies of a segment resent in vain are timed, and
-/// the mean of the two counts.
+/// Enhanced RTT sampling (spec, section 5): both copies of a spuriously retransmitted segment are
+/// timed, and the mean of the two counts.
 #[test]
-fn a_false_retransmission_is_an_rtt_sample() {
+fn a_spurious_retransmission_gives_an_rtt_sample() {
     for (variant, sampled) in [("rr-fa", true), ("dsack-r", false)] {
         let mut t = Trace::of(variant).fixed_window(10).writes(10).start();
         t.sends("1-10");
@@ -345,7 +350,7 @@ fn a_false_retransmission_is_an_rtt_sample() {
 fn the_timeout_covers_the_slowest_round_trips() {
     let mut t = Trace::of("rr-fa").fixed_window(1).min_rto(10).start();
     t.sends("1").rto(300.0);
-    // 1: one of two samples took 280 ms. The bin that holds it ends at 280 or up to 1/32 above.
+    // 1: one of two samples took 280 ms. Its bin ends at 280 ms or up to 1/32 above.
     t.at(280).ack("C1").sends("2");
     let mut now = 280;
     for n in 2..=60 {
@@ -354,7 +359,7 @@ fn the_timeout_covers_the_slowest_round_trips() {
     }
     let rto = t.connection().rto().as_millis_f64();
     assert!((280.0..=280.0 * 33.0 / 32.0).contains(&rto), "{rto}");
-    // RFC 6298 would have forgotten it.
+    // RFC 6298 would no longer cover it.
     let mut t = Trace::of("sack").fixed_window(1).min_rto(10).start();
     t.sends("1");
     t.at(280).ack("C1").sends("2");

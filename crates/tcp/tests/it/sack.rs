@@ -2,8 +2,8 @@
 
 use crate::trace::Trace;
 
-/// Section 5, steps (1) to (4): the third duplicate enters recovery, the first two let new data go
-/// (RFC 3042). ssthresh = cwnd = FlightSize/2, without what limited transmit sent.
+/// Section 5, steps (1) to (4): the third duplicate enters recovery, and the first two release new
+/// data (RFC 3042). ssthresh = cwnd = FlightSize/2, without what limited transmit sent.
 #[test]
 fn the_third_duplicate_enters_recovery() {
     let mut t = Trace::of("sack").window(10).start();
@@ -16,7 +16,7 @@ fn the_third_duplicate_enters_recovery() {
     t.ssthresh(5.0).cwnd(5.0).pipe(9);
 }
 
-/// Section 5 (C): nothing goes until the pipe is below cwnd by a segment; then one for one.
+/// Section 5 (C): nothing is sent until the pipe is below cwnd by a segment; then one for one.
 #[test]
 fn recovery_sends_when_the_pipe_has_drained_to_the_window() {
     let mut t = Trace::of("sack").window(10).start();
@@ -36,7 +36,7 @@ fn recovery_sends_when_the_pipe_has_drained_to_the_window() {
 
 /// Section 5, step (2): "If DupAcks < DupThresh but IsLost (HighACK + 1) returns true".
 #[test]
-fn one_acknowledgement_with_three_sacked_segments_is_enough() {
+fn one_acknowledgement_with_three_sacked_segments_suffices() {
     let mut t = Trace::of("sack").window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2-4").reports("fast-retransmit").sends("R1").pipe(7);
@@ -44,12 +44,12 @@ fn one_acknowledgement_with_three_sacked_segments_is_enough() {
 
 /// Section 4, IsLost: "DupThresh discontiguous SACKed sequences have arrived above".
 #[test]
-fn three_sacked_segments_need_not_touch() {
+fn three_sacked_segments_need_not_be_adjacent() {
     let mut t = Trace::of("sack").window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2").sends("11");
     t.at(101).ack("C0 S4 S2").sends("12");
-    // Above 1 there are three, above 3 two, above 5 one: 1 alone is lost.
+    // Above 1 there are three, above 3 two, above 5 one: only 1 is lost.
     t.at(102).ack("C0 S6 S4 S2").reports("fast-retransmit").sends("R1").pipe(9);
 }
 
@@ -66,24 +66,24 @@ fn an_acknowledgement_without_new_sacks_is_no_duplicate() {
     t.at(102).ack("C0 S2-3").reports("").sends("12");
 }
 
-/// Section 5: duplicates count above the *current* cumulative point; an ACK that moves it while
-/// leaving a hole starts no new count of what is SACKed above.
+/// Section 5: duplicates count above the *current* cumulative acknowledgement. An ACK that advances
+/// it and leaves a hole does not restart the count of what is SACKed above.
 #[test]
 fn sacked_segments_above_a_later_hole_count_for_it() {
     let mut t = Trace::of("sack").window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2").sends("11");
     t.at(101).ack("C0 S2 S4").sends("12");
-    // 1 was late; above 3 there is 4. Slow start: 11, and two SACKed: 12 + … 9 outstanding of
-    // 3-12 is 10, allowed are 11 + 1.
+    // 1 was late; above 3 there is 4. Slow start makes the window 11. 3-12 are 10 outstanding
+    // segments, and 11 + 1 are permitted.
     t.at(102).ack("C2 S4").reports("reordered 3").cwnd(11.0).sends("13 14");
     t.at(103).ack("C2 S4-5").reports("").sends("15");
     t.at(104).ack("C2 S4-6").reports("fast-retransmit").sends("R3").ssthresh(5.5);
 }
 
-/// Section 4, NextSeg rules (1) and (2): holes that are lost, smallest first, then new data.
+/// Section 4, NextSeg rules (1) and (2): lost holes, smallest first, then new data.
 #[test]
-fn holes_that_are_lost_come_before_new_data() {
+fn lost_holes_come_before_new_data() {
     let mut t = Trace::of("sack").window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2").sends("11");
@@ -95,25 +95,25 @@ fn holes_that_are_lost_come_before_new_data() {
     t.at(105).ack("C0 S2-4 S6-8").sends("").pipe(5);
     t.at(106).ack("C0 S2-4 S6-9").sends("R5").pipe(5);
     t.at(107).ack("C0 S2-4 S6-10").sends("13").pipe(5);
-    // Section 4, (1.a): neither is resent again, whatever is SACKed above.
+    // Section 4, (1.a): neither is retransmitted again, whatever is SACKed above.
     t.at(108).ack("C0 S2-4 S6-11").sends("14").pipe(5);
 }
 
-/// Section 4, NextSeg rule (3): without new data, a hole that may not be lost. It counts twice in
-/// the pipe.
+/// Section 4, NextSeg rule (3): without new data, a hole that may not be lost is retransmitted. It
+/// counts twice in the pipe.
 #[test]
-fn without_new_data_a_hole_that_may_not_be_lost_goes() {
+fn without_new_data_a_hole_that_may_not_be_lost_is_retransmitted() {
     let mut t = Trace::of("sack").window(10).writes(10).start();
     t.sends("1-10");
-    // R1, 8, 9 and 10 are in the pipe; 5 would be allowed. There is nothing lost, nothing new, no
-    // hole below a SACK, and no rescue before R1 is acknowledged.
+    // R1, 8, 9 and 10 are in the pipe; 5 would be permitted. Nothing is lost, nothing is new, there
+    // is no hole below a SACK, and no rescue before R1 is acknowledged.
     t.at(100).ack("C0 S2-7").reports("fast-retransmit").cwnd(5.0).sends("R1").pipe(4);
-    // 8 is a hole now, not a lost one: R1, 8, R8, 10.
+    // 8 is a hole now, but not a lost one: R1, 8, R8, 10.
     t.at(101).ack("C0 S2-7 S9").sends("R8").pipe(4);
 }
 
-/// Section 4, NextSeg rule (4), and (4.3): one rescue of the highest segment, once more than the
-/// first retransmission has been acknowledged.
+/// Section 4, NextSeg rule (4), and (4.3): one rescue of the highest segment, after more than the
+/// first retransmission is acknowledged.
 #[test]
 fn the_last_segment_is_rescued_once() {
     let mut t = Trace::of("sack").window(10).writes(6).start();
@@ -127,37 +127,37 @@ fn the_last_segment_is_rescued_once() {
     t.at(300).ack("C6").reports("recovered").sends("").no_timer();
 }
 
-/// The same, with HighACK just at RescueRxt: it is not greater.
+/// The same with HighACK equal to RescueRxt, which is not enough.
 #[test]
 fn no_rescue_when_only_the_first_retransmission_is_acknowledged() {
     let mut t = Trace::of("sack").window(10).writes(8).start();
     t.sends("1-8");
-    // 1 and 2 are lost. ssthresh 4; the pipe is 8 − 5 − 2 = 1, with both resent 3.
+    // 1 and 2 are lost. ssthresh 4; the pipe is 8 − 5 − 2 = 1, and 3 with both retransmissions.
     t.at(100).ack("C0 S3-7").cwnd(4.0).sends("R1 R2").pipe(3);
     t.at(200).ack("C1 S3-7").sends("").pipe(2);
     t.at(201).ack("C7").sends("R8").pipe(2);
     // "a single 'rescue' retransmission per entry into loss recovery": the window has room for
-    // more, but not for another.
+    // more, but there is no other rescue.
     t.at(202).writes(1).sends("9").pipe(3);
 }
 
 /// Section 5 (A): "Any information contained in the scoreboard for sequence numbers greater than
 /// the new value of HighACK SHOULD NOT be cleared when leaving the loss recovery phase."
 #[test]
-fn sacks_outlive_the_recovery() {
+fn sacks_are_kept_after_recovery() {
     let mut t = Trace::of("sack").window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2-10").reports("fast-retransmit").sends("R1 11-14").cwnd(5.0);
-    // 11 is lost as well, 12 and 13 arrive before R1.
+    // 11 is lost as well; 12 and 13 arrive before R1.
     t.at(200).ack("C0 S2-10 S12").sends("15");
     t.at(201).ack("C0 S2-10 S12-13").sends("16");
     t.at(202).ack("C10 S12-13").reports("recovered").sends("17");
-    // The third above 11. 7 outstanding, but cwnd 5: ssthresh 2.5.
+    // The third above 11. 7 are outstanding, but cwnd is 5: ssthresh 2.5.
     t.at(203).ack("C10 S12-14").reports("fast-retransmit").ssthresh(2.5).sends("R11");
 }
 
-/// Section 5.1 and RFC 6298, 5.4: a timeout resends the first; slow start; SACK information is kept
-/// and used.
+/// Section 5.1 and RFC 6298, 5.4: a timeout retransmits the first segment, and slow start follows.
+/// SACK information is kept and used.
 #[test]
 fn a_timeout_slow_starts_and_keeps_the_sacks() {
     let mut t = Trace::of("sack").window(10).start();
@@ -171,7 +171,7 @@ fn a_timeout_slow_starts_and_keeps_the_sacks() {
     t.at(1201).ack("C3 S5").cwnd(4.0).sends("T7 T8");
     t.at(1300).ack("C5").cwnd(5.0).sends("T9 T10");
     t.at(1301).ack("C6").cwnd(5.2).sends("T11");
-    // Everything up to 11 was resent; the recovery ends there.
+    // Everything up to 11 was retransmitted; recovery ends there.
     t.at(1400).ack("C10").reports("").cwnd(5.2 + 1.0 / 5.2).sends("12-15");
     let cwnd = 5.2 + 1.0 / 5.2;
     t.at(1401).ack("C11").reports("recovered").cwnd(cwnd + 1.0 / cwnd).sends("16");
@@ -184,21 +184,21 @@ fn after_a_timeout_there_is_no_fast_retransmit_before_the_recovery_point() {
     let mut t = Trace::of("sack").window(10).writes(10).start();
     t.sends("1-10");
     t.at(1000).timer().reports("timeout").sends("T1");
-    // Originals, or copies made by the network.
+    // Originals, or copies made by the network, arrive.
     for last in 3..=10 {
         t.at(1050).ack(&format!("C0 S3-{last}")).reports("").sends("").ssthresh(5.0);
     }
     t.at(1100).ack("C1 S3-10").reports("").sends("T2");
     t.at(1200).ack("C10").reports("recovered").writes(20).sends("11-13");
-    // Now there is. 3 in flight: ssthresh = max(3/2, 2).
+    // Now there is a fast retransmit. 3 in flight: ssthresh = max(3/2, 2).
     t.at(1300).ack("C10 S12").sends("14");
     t.at(1301).ack("C10 S12-13").sends("15");
     t.at(1400).ack("C10 S12-14").reports("fast-retransmit").ssthresh(2.0).sends("R11");
 }
 
-/// Section 5.1: nor is anything deemed lost by counting until then, not even what was sent since.
+/// Section 5.1: until then counting deems nothing lost either, not even what was sent since.
 #[test]
-fn after_a_timeout_nothing_is_counted_before_the_recovery_point() {
+fn after_a_timeout_duplicates_do_not_count_before_the_recovery_point() {
     let mut t = Trace::of("sack").window(10).start();
     t.sends("1-10");
     t.at(1000).timer().reports("timeout").sends("T1");
@@ -227,8 +227,8 @@ fn a_timeout_in_recovery_starts_over() {
     t.at(1400).ack("C11").reports("recovered");
 }
 
-/// RFC 2018, section 8: when the first segment is SACKed at a timeout, the receiver has thrown it
-/// away; then all is to be sent again.
+/// RFC 2018, section 8: if the first segment is SACKed at a timeout, the receiver has reneged, and
+/// everything is retransmitted.
 #[test]
 fn a_receiver_that_reneged_gets_everything_again() {
     let mut t = Trace::of("sack").window(4).writes(4).start();
@@ -240,7 +240,7 @@ fn a_receiver_that_reneged_gets_everything_again() {
     t.at(1300).ack("C4").reports("recovered").no_timer();
 }
 
-/// A peer without SACK is sent to as RFC 6582 says.
+/// Without SACK at the peer, RFC 6582 applies.
 #[test]
 fn without_the_peers_sack_it_is_newreno() {
     let mut t = Trace::of("sack").window(10).without_sack().start();
@@ -252,9 +252,9 @@ fn without_the_peers_sack_it_is_newreno() {
     t.at(200).ack("C4").reports("").sends("R5");
 }
 
-/// What was never sent cannot have arrived (RFC 9293, section 3.10.7.4).
+/// Data never sent cannot have arrived (RFC 9293, section 3.10.7.4).
 #[test]
-fn what_acknowledges_unsent_data_is_ignored() {
+fn an_acknowledgement_of_unsent_data_is_ignored() {
     let mut t = Trace::of("sack").window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S8-11").sends("").pipe(10);
@@ -262,7 +262,7 @@ fn what_acknowledges_unsent_data_is_ignored() {
     assert_eq!(t.connection().acknowledged(), 0);
 }
 
-/// RFC 5681, section 3.1: slow start by one per acknowledgement up to ssthresh, then by 1/cwnd; and
+/// RFC 5681, section 3.1: slow start by one per acknowledgement up to ssthresh, then by 1/cwnd, and
 /// only while the window limits the sender (RFC 7661).
 #[test]
 fn the_window_grows_while_it_is_full() {
@@ -271,14 +271,14 @@ fn the_window_grows_while_it_is_full() {
     t.at(100).ack("C1").cwnd(3.0).sends("3 4");
     t.at(100).ack("C2").cwnd(4.0).sends("5 6");
     t.at(200).ack("C3").cwnd(5.0).sends("7");
-    // Four are in flight and nothing is left to send.
+    // Four are in flight and nothing remains to be sent.
     t.at(200).ack("C4").cwnd(5.0).sends("");
 }
 
-/// A driver may read many acknowledgements before it asks what to send: what counts is whether the
-/// window was full before the first of them.
+/// A driver may deliver many acknowledgements before it polls. They all count if the window was
+/// full before the first of them.
 #[test]
-fn acknowledgements_read_together_grow_the_window_like_others() {
+fn acknowledgements_delivered_together_grow_the_window_like_others() {
     let mut t = Trace::of("sack").window(4).writes(22).start();
     t.sends("1-4");
     t.at(100).receives("C1").receives("C2").ack("C3").cwnd(7.0).sends("5-10");
@@ -287,9 +287,10 @@ fn acknowledgements_read_together_grow_the_window_like_others() {
     t.at(400).receives("C21").ack("C22").cwnd(11.0).sends("");
 }
 
-/// What was full once is not full for ever: the sender was asked, and had nothing to send.
+/// A window that was full once does not count as full forever: the sender was polled, and had
+/// nothing to send.
 #[test]
-fn a_window_that_was_full_grows_no_more_once_the_data_end() {
+fn a_window_that_was_full_stops_growing_when_the_data_ends() {
     let mut t = Trace::of("sack").window(4).writes(4).start();
     t.sends("1-4");
     t.at(100).ack("C1").cwnd(5.0).sends("");
@@ -298,24 +299,24 @@ fn a_window_that_was_full_grows_no_more_once_the_data_end() {
     t.at(200).receives("C3").ack("C5").cwnd(5.0).sends("");
 }
 
-/// What leaves last is the FIN, which is resent like any segment.
+/// The FIN is sent last, and retransmitted like any segment.
 #[test]
-fn the_fin_is_sent_behind_the_data_and_resent() {
+fn the_fin_is_sent_after_the_data_and_retransmitted() {
     let mut t = Trace::of("sack").window(10).writes(2).start();
     t.sends("1 2").finishes().sends("F");
     t.at(100).ack("C2");
     t.at(1100).timer().reports("timeout").sends("TF");
 }
 
-/// ns-2, tcp-sack1.cc: dupacks_ is what counts, and a new acknowledgement sets it to zero. By RFC 6675
-/// the second of the duplicates after C2 begins recovery: above 3 there are 4, 5 and 6.
+/// ns-2, tcp-sack1.cc: dupacks_ counts, and a new acknowledgement sets it to zero. By RFC 6675 the
+/// second of the duplicates after C2 begins recovery: above 3 there are 4, 5 and 6.
 #[test]
-fn in_ns2_a_hole_that_becomes_the_first_waits_anew() {
+fn in_ns2_a_hole_that_becomes_the_first_waits_again() {
     let mut t = Trace::of("sack").ns2_counting().window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2").sends("11");
     t.at(101).ack("C0 S4 S2").sends("12");
-    // 1 was late. Slow start: the window is 11; no duplicate of 3 has come.
+    // 1 was late. Slow start: the window is 11; no duplicate of 3 has arrived.
     t.at(102).ack("C2 S4").reports("reordered 3").sends("13").cwnd(11.0);
     t.at(103).ack("C2 S4-5").reports("").sends("14");
     t.at(104).ack("C2 S4-6").reports("").sends("15");
@@ -328,9 +329,10 @@ fn in_ns2_a_hole_that_becomes_the_first_waits_anew() {
     t.at(107).ack("C2 S4-13").sends("16");
 }
 
-/// ns-2, scoreboard.cc, GetNextRetran: what is neither SACKed nor resent goes before new data.
+/// ns-2, scoreboard.cc, GetNextRetran: holes neither SACKed nor retransmitted are sent before new
+/// data.
 #[test]
-fn in_ns2_a_recovery_resends_every_hole_below_the_highest_sack() {
+fn in_ns2_a_recovery_retransmits_every_hole_below_the_highest_sack() {
     let mut t = Trace::of("sack").ns2_counting().window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2").sends("11");
@@ -339,29 +341,29 @@ fn in_ns2_a_recovery_resends_every_hole_below_the_highest_sack() {
     for (last, pipe) in [(5, 8), (6, 7), (7, 6), (8, 5)] {
         t.at(103).ack(&format!("C0 S2-{last}")).sends("").pipe(pipe);
     }
-    // One SACKed segment above 9 is enough.
+    // One SACKed segment above 9 suffices.
     t.at(104).ack("C0 S10 S2-8").sends("R9");
 }
 
-/// Section 5, step (2): what was deemed lost above the recovery point, and not resent by the time that
-/// recovery ended, begins another with the next duplicate.
+/// Section 5, step (2): segments deemed lost above the recovery point, and not retransmitted when
+/// recovery ends, begin another recovery with the next duplicate.
 #[test]
-fn what_is_left_of_a_recovery_begins_another() {
+fn losses_left_over_from_a_recovery_begin_another() {
     let mut t = Trace::of("sack").fixed_window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2-4").reports("fast-retransmit").sends("R1");
     // 11 is lost.
     t.at(101).ack("C0 S2-10").sends("11-14");
-    // Both are read before the sender is asked what it sends.
+    // Both are delivered before the sender is polled.
     t.at(201).receives("C0 S12-14 S2-10");
     t.receives("C10 S12-14").reports("recovered");
     t.polls().sends("15-17");
     t.at(301).ack("C10 S12-15").reports("fast-retransmit").sends("R11");
 }
 
-/// Where duplicates are counted, too, a detector goes by time that asks for no number of them.
+/// Also where duplicates are counted, a detector that works in time requires no number of them.
 #[test]
-fn what_is_left_of_a_recovery_begins_another_where_none_are_asked_for() {
+fn with_a_detector_that_works_in_time_left_over_losses_begin_another_recovery_at_once() {
     let mut t = Trace::of("rack").ns2_counting().fixed_window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2-4").reports("fast-retransmit").sends("R1 11");
@@ -371,10 +373,10 @@ fn what_is_left_of_a_recovery_begins_another_where_none_are_asked_for() {
     t.polls().sends("R11 15");
 }
 
-/// The same as ns-2 counts: a mark leaves the pipe as it is, so that one of two holes may have to wait,
-/// and three more duplicates then tell of it.
+/// With ns-2's counting: a mark leaves the pipe unchanged, so one of two holes may have to wait,
+/// and three more duplicates then show it.
 #[test]
-fn what_is_left_of_a_recovery_begins_another_where_duplicates_are_counted() {
+fn with_counted_duplicates_left_over_losses_begin_another_recovery() {
     let mut t = Trace::of("sack").ns2_counting().fixed_window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2").sends("11");

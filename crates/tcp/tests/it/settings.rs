@@ -1,13 +1,13 @@
-//! What is set of a connection, at its start or while it lives, does what it says.
+//! Settings of a connection, at its start and during its life.
 
 use crate::wire::{End, OURS, config, ms};
 use unruffled_tcp::control::{CongestionControl, Flow, Window};
 use unruffled_tcp::{Config, Connection, Error, Ignored, IpVersion, Variable, Variant};
 use unruffled_units::Instant;
 
-/// RFC 7323, section 5: on the wire old duplicates are told by their timestamps.
+/// RFC 7323, section 5: on the wire, timestamps identify old duplicates.
 #[test]
-fn settings_for_packets_refuse_older_timestamps() {
+fn with_wire_settings_older_timestamps_are_rejected() {
     let config = Config { isn: OURS.0, ..Config::wire(IpVersion::V4) };
     let mut t = End::connected(config, "S. 0 a1 w10000 mss1000 sackok ts100:1000000");
     t.gets("P. 1:101 a1 ts99:1000000").sends(". 1 a1").ignores(Ignored::OldTimestamp);
@@ -15,9 +15,9 @@ fn settings_for_packets_refuse_older_timestamps() {
     assert_eq!(t.connection.received(), 100);
 }
 
-/// The patience is counted from when the segment left, not from when it is set.
+/// The timeout counts from when the segment was sent, not from when it is set.
 #[test]
-fn a_shorter_patience_counts_from_the_beginning_of_the_wait() {
+fn a_shorter_user_timeout_counts_from_the_beginning_of_the_wait() {
     let mut t = End::established(config().with(|c| c.timeouts.give_up = Some(ms(10_000))));
     t.writes(100).sends("P. 1:101 a1").at(100);
     t.connection.set_give_up(Some(ms(500)), Instant::from_millis(1_000_100));
@@ -26,7 +26,7 @@ fn a_shorter_patience_counts_from_the_beginning_of_the_wait() {
 
 /// 1 MiB takes a shift of 5: 65,535 units of 16 octets are 16 octets less.
 #[test]
-fn the_window_s_scale_is_the_one_of_the_syn() {
+fn the_window_scale_is_that_of_the_syn() {
     let mut t = End::listen(Config { receive_buffer: 1 << 20, ..config() });
     t.gets("S 0 w5000 mss900 ws3 sackok").sends("S. 0 a1 ws5").gets(". 1 a1").sends("");
     assert_eq!((t.connection.receive_scale(), t.connection.send_scale()), (5, 3));
@@ -35,9 +35,9 @@ fn the_window_s_scale_is_the_one_of_the_syn() {
     assert_eq!((t.connection.receive_scale(), t.connection.send_scale()), (0, 0));
 }
 
-/// RFC 9293, section 3.8.6.2.2: a window that opens by much is told at once.
+/// RFC 9293, section 3.8.6.2.2: a window that opens far is advertised at once.
 #[test]
-fn a_larger_receive_buffer_is_told_to_the_peer() {
+fn a_larger_receive_buffer_is_advertised() {
     let config =
         Config { receive_buffer: 1 << 20, initial_receive_buffer: Some(64 << 10), ..config() };
     let mut t = End::listen(config);
@@ -48,13 +48,13 @@ fn a_larger_receive_buffer_is_told_to_the_peer() {
     assert_eq!(t.connection.receive_buffer(), 500_000);
 }
 
-/// A control that holds the window.
+/// A control that does not change the window.
 #[derive(Debug)]
-struct Held;
+struct Constant;
 
-impl CongestionControl for Held {
+impl CongestionControl for Constant {
     fn about(&self) -> std::borrow::Cow<'static, str> {
-        "held".into()
+        "constant".into()
     }
 
     fn grow(&mut self, _window: &mut Window, _acked: u32, _counted: u32, _flow: &Flow) {}
@@ -64,22 +64,23 @@ impl CongestionControl for Held {
     }
 
     fn variables(&self, show: &mut dyn FnMut(Variable)) {
-        show(Variable::segments("held_at", 7.0));
+        show(Variable::segments("constant_at", 7.0));
     }
 }
 
 #[test]
 fn a_control_from_outside_shows_its_variables() {
-    let variant = Variant::named("sack").expect("a row");
-    let variant = variant.with_control("held", || Box::new(Held)).expect("composed of parts");
+    let variant = Variant::sack();
+    let variant =
+        variant.with_control("constant", || Box::new(Constant)).expect("composed of parts");
     let connection = Connection::connect(Config::simulated(), &variant);
-    assert_eq!(connection.variable("held_at", Instant::ZERO), Some(7.0));
+    assert_eq!(connection.variable("constant_at", Instant::ZERO), Some(7.0));
     assert_eq!(connection.variable("dupthresh", Instant::ZERO), Some(3.0));
     assert_eq!(connection.variable("fa_ratio", Instant::ZERO), None);
 }
 
 #[test]
-fn parts_are_described_as_they_are_set() {
+fn parts_are_described_with_their_settings() {
     for (name, parameter, value, usual, set) in [
         ("ba-inc", "window_share", "0.5", "at most 0.9 cwnd", "at most 0.5 cwnd"),
         (

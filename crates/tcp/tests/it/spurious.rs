@@ -1,6 +1,6 @@
-//! Traces of senders with the parts `eifel`, `f-rto`, `cubic` and of `westwood` and `wb-medium`,
-//! through the public interface. Segments have 1000 octets and are named by their numbers from 0;
-//! the handshake takes 100 ms, so data leaves first at 100 ms; the minimum RTO is 200 ms.
+//! Traces of senders with the parts `eifel`, `f-rto` and `cubic`, and of `westwood` and
+//! `wb-medium`, through the public interface. Segments have 1000 octets and are numbered from 0.
+//! The handshake takes 100 ms, so data is first sent at 100 ms. The minimum RTO is 200 ms.
 
 use unruffled_tcp::{
     Cause, Config, Connection, Event, Flags, SackBlocks, Segment, SeqNr, Timestamps, Variant,
@@ -18,7 +18,8 @@ struct Trace {
 }
 
 impl Trace {
-    /// A connection of `variant` with an initial window of ten to a peer with or without SACK.
+    /// Returns a connection of `variant` with an initial window of ten to a peer with or without
+    /// SACK.
     fn new(variant: &Variant, sack: bool, seed: u64) -> Self {
         let config = Config::simulated().with(|c| {
             c.mss = MSS;
@@ -63,7 +64,7 @@ impl Trace {
         self.connection.poll_transmit(self.now, &mut observer)
     }
 
-    /// The numbers of all data segments that leave now.
+    /// Polls the sender, and returns the numbers of the data segments that it sends.
     fn sends(&mut self) -> Vec<u32> {
         let mut numbers = Vec::new();
         while let Some(segment) = self.poll() {
@@ -74,8 +75,9 @@ impl Trace {
         numbers
     }
 
-    /// At `ms`, an acknowledgement of everything before segment `next`, with blocks of segments
-    /// (first and last), that echoes what was sent at `echo` ms. Gives what leaves in answer.
+    /// Delivers, at `ms`, an acknowledgement of everything before segment `next`, with blocks of
+    /// segments (first and last), that echoes what was sent at `echo` ms. Returns what the sender
+    /// sends in response.
     fn ack(&mut self, ms: u64, next: u32, blocks: &[(u32, u32)], echo: u32) -> Vec<u32> {
         self.now = Instant::from_millis(ms);
         let mut sack = SackBlocks::default();
@@ -95,7 +97,7 @@ impl Trace {
         self.sends()
     }
 
-    /// The next timer expires: gives when, in ms, and what leaves.
+    /// Expires the next timer. Returns when, in ms, and what is sent.
     fn timeout(&mut self) -> (u64, Vec<u32>) {
         self.now = self.connection.poll_timeout().expect("a timer");
         let events = &mut self.events;
@@ -104,13 +106,13 @@ impl Trace {
         (self.now.as_nanos() / 1_000_000, self.sends())
     }
 
-    /// cwnd and ssthresh.
+    /// Returns cwnd and ssthresh.
     fn window(&self) -> (f64, f64) {
         let window = self.connection.window();
         (window.cwnd, window.ssthresh)
     }
 
-    /// The reductions found spurious so far.
+    /// Returns the reductions found spurious so far.
     fn found(&self) -> Vec<Cause> {
         let cause = |e: &Event| match e {
             Event::SpuriousReduction { cause } => Some(*cause),
@@ -120,8 +122,8 @@ impl Trace {
     }
 }
 
-/// 0 to 9 leave at 100 ms, and segment 0 seems lost: SACKs of 1, 2 and 3 come at 200 ms. Limited
-/// transmit lets 10 and 11 go, then 0 is resent with the timestamp 200.
+/// Plays a seeming loss of segment 0. 0 to 9 are sent at 100 ms, and SACKs of 1, 2 and 3 arrive at
+/// 200 ms. Limited transmit releases 10 and 11, then 0 is retransmitted with the timestamp 200.
 fn three_duplicates(t: &mut Trace) {
     assert_eq!(t.sends(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     assert_eq!(t.ack(200, 0, &[(1, 1)], 100), [10]);
@@ -132,23 +134,23 @@ fn three_duplicates(t: &mut Trace) {
 }
 
 #[test]
-fn eifel_takes_back_a_spurious_fast_retransmit_once() {
+fn eifel_undoes_a_spurious_fast_retransmit_once() {
     let mut t = Trace::of("sack+eifel");
     three_duplicates(&mut t);
-    // The original of 0 arrives and fills the hole. FlightSize 4…11 = 8 and four acknowledged
-    // would make 12, two more than ever: 10. pipe_prev = max(10, ∞).
+    // The original of 0 arrives and fills the hole. FlightSize 4…11 = 8 and four acknowledged would
+    // make 12, two more than ever: 10. pipe_prev = max(10, ∞).
     assert_eq!(t.ack(205, 4, &[], 100), [12, 13]);
     assert_eq!(t.found(), [Cause::FastRetransmit]);
     assert_eq!(t.window(), (10.0, f64::INFINITY));
     assert!(!t.connection.recovering());
-    // The DSACK for the retransmission says nothing new.
+    // The DSACK for the retransmission adds nothing.
     t.ack(305, 5, &[(0, 0)], 200);
     assert!(t.events.contains(&Event::SpuriousRetransmission { offset: 0, len: MSS }));
     assert_eq!(t.found(), [Cause::FastRetransmit]);
 }
 
 #[test]
-fn eifel_leaves_a_genuine_fast_retransmit_alone() {
+fn eifel_does_not_undo_a_genuine_fast_retransmit() {
     let mut t = Trace::of("sack+eifel");
     three_duplicates(&mut t);
     // Only the retransmission, sent at 200 ms, fills the hole.
@@ -158,15 +160,15 @@ fn eifel_leaves_a_genuine_fast_retransmit_alone() {
 }
 
 #[test]
-fn without_the_part_the_same_acknowledgement_changes_nothing() {
+fn without_eifel_the_same_acknowledgement_changes_nothing() {
     let mut t = Trace::of("sack");
     three_duplicates(&mut t);
     t.ack(205, 4, &[], 100);
     assert_eq!((t.found(), t.window()), (vec![], (5.0, 5.0)));
 }
 
-/// After a genuine loss, cwnd and ssthresh are 5, and 12 to 16 are in flight, 12 since 200 ms. Their
-/// timer expires and 12 is resent: gives when, in ms.
+/// Plays a timeout of 12 after a genuine loss, with cwnd and ssthresh 5, and 12 to 16 in flight, 12
+/// since 200 ms. Returns when it expired, in ms.
 fn timeout_in_congestion_avoidance(t: &mut Trace) -> u64 {
     three_duplicates(t);
     // Pipe: 12 outstanding, less those SACKed; below 5 from the eighth on.
@@ -183,15 +185,15 @@ fn timeout_in_congestion_avoidance(t: &mut Trace) -> u64 {
 }
 
 #[test]
-fn eifel_takes_back_a_false_timeout_and_adapts_the_timer() {
+fn eifel_undoes_a_spurious_timeout_and_adapts_the_timer() {
     let mut t = Trace::of("sack+eifel");
     let expired = timeout_in_congestion_avoidance(&mut t);
-    // The original of 12 is acknowledged late. FlightSize 4 + min(1, IW) = 5; pipe_prev =
-    // max(5, 5); one new segment may leave, nothing old.
+    // The original of 12 is acknowledged late. FlightSize 4 + min(1, IW) = 5; pipe_prev = max(5,
+    // 5). One new segment may be sent, and nothing old.
     assert_eq!(t.ack(expired + 50, 13, &[], 200), [17]);
     assert_eq!(t.found(), [Cause::Timeout]);
     assert_eq!(t.window(), (5.0, 5.0));
-    // The others of the flight follow; they had been sent before the timeout.
+    // The others of the flight follow; they were sent before the timeout.
     for next in 14..=17 {
         t.ack(expired + 60, next, &[], 200);
     }
@@ -204,10 +206,10 @@ fn eifel_takes_back_a_false_timeout_and_adapts_the_timer() {
 }
 
 #[test]
-fn eifel_leaves_a_genuine_timeout_alone() {
+fn eifel_does_not_undo_a_genuine_timeout() {
     let mut t = Trace::of("sack+eifel");
     let expired = timeout_in_congestion_avoidance(&mut t);
-    // Slow start: the next two lost segments are resent.
+    // Slow start: the next two lost segments are retransmitted.
     assert_eq!(t.ack(expired + 100, 13, &[], expired as u32), [13, 14]);
     assert_eq!(t.found(), []);
     assert_eq!(t.window(), (2.0, 2.5));
@@ -223,13 +225,14 @@ fn eifel_works_without_sack() {
     assert_eq!(t.ack(200, 1, &[], 100), [13]);
     assert_eq!(t.ack(200, 1, &[], 100), [1]);
     assert_eq!(t.window(), (5.5, 5.5));
-    // FlightSize 5…13 = 9, and four acknowledged: no more than the 11 that it was.
+    // FlightSize 5…13 = 9, and four acknowledged: at most 11, as before.
     t.ack(205, 5, &[], 100);
     assert_eq!(t.found(), [Cause::FastRetransmit]);
     assert_eq!(t.window(), (11.0, f64::INFINITY));
 }
 
-/// 0 to 9 leave at 100 ms; SRTT 100, RTTVAR 50: at 400 ms the timer expires and 0 is resent.
+/// Plays a timeout: 0 to 9 are sent at 100 ms; SRTT is 100, RTTVAR 50: at 400 ms the timer expires
+/// and 0 is retransmitted.
 fn timeout_of_ten(name: &str) -> Trace {
     let mut t = Trace::of(name);
     assert_eq!(t.sends(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
@@ -239,11 +242,11 @@ fn timeout_of_ten(name: &str) -> Trace {
 }
 
 #[test]
-fn f_rto_finds_a_false_timeout_and_resends_nothing_more() {
+fn f_rto_finds_a_spurious_timeout_and_retransmits_nothing_more() {
     for name in ["sack+f-rto", "newreno+f-rto"] {
         let mut t = timeout_of_ten(name);
-        assert_eq!(t.ack(500, 1, &[], 0), [10, 11], "{name}: two new ones, branch (2b)");
-        // FlightSize 2…11 = 10, and one acknowledged; no more than the 10 that it was.
+        assert_eq!(t.ack(500, 1, &[], 0), [10, 11], "{name}: two new segments, branch (2b)");
+        // FlightSize 2…11 = 10, and one acknowledged: at most 10, as before.
         t.ack(501, 2, &[], 0);
         assert_eq!(t.found(), [Cause::Timeout], "{name}");
         assert_eq!(t.window(), (10.0, f64::INFINITY), "{name}");
@@ -252,7 +255,7 @@ fn f_rto_finds_a_false_timeout_and_resends_nothing_more() {
 }
 
 #[test]
-fn f_rto_with_sack_takes_an_original_out_of_order_for_proof() {
+fn f_rto_with_sack_accepts_an_original_out_of_order_as_proof() {
     let mut t = timeout_of_ten("sack+f-rto");
     assert_eq!(t.ack(500, 1, &[], 0), [10, 11]);
     // Segment 2 arrives before 1: a duplicate, but of an original.
@@ -266,18 +269,19 @@ fn f_rto_with_sack_takes_an_original_out_of_order_for_proof() {
 }
 
 #[test]
-fn f_rto_resends_the_rest_when_the_new_segments_only_make_duplicates() {
+fn f_rto_retransmits_the_rest_if_the_new_segments_cause_only_duplicates() {
     let mut t = timeout_of_ten("sack+f-rto");
     assert_eq!(t.ack(500, 1, &[], 0), [10, 11]);
-    // 10 arrives: 1 to 9 are lost indeed. cwnd is 2, and 11 is in flight: one may leave.
+    // 10 arrives: 1 to 9 are indeed lost. cwnd is 2, and 11 is in flight: one may be sent.
     assert_eq!(t.ack(600, 1, &[(10, 10)], 0), [1]);
     assert_eq!(t.ack(600, 1, &[(10, 11)], 0), [2]);
     assert_eq!(t.found(), []);
 }
 
-/// RFC 5682, section 2.1, step 3a: without SACK the two new segments stay in the pipe, and cwnd is set to 3.
+/// RFC 5682, section 2.1, step 3a: without SACK the two new segments stay in the pipe, and cwnd is
+/// set to 3.
 #[test]
-fn f_rto_without_sack_resends_the_rest_one_for_each_acknowledgement() {
+fn f_rto_without_sack_retransmits_the_rest_one_for_each_acknowledgement() {
     for name in ["newreno+f-rto", "reno+f-rto"] {
         let mut t = timeout_of_ten(name);
         assert_eq!(t.ack(500, 1, &[], 0), [10, 11], "{name}");
@@ -289,23 +293,23 @@ fn f_rto_without_sack_resends_the_rest_one_for_each_acknowledgement() {
 }
 
 #[test]
-fn f_rto_with_sack_waits_for_the_retransmission_through_duplicates() {
+fn f_rto_with_sack_ignores_duplicates_before_the_retransmission_is_acknowledged() {
     let mut t = timeout_of_ten("sack+f-rto");
     assert_eq!(t.ack(450, 0, &[(3, 3)], 0), [], "step 2 sends nothing");
     assert_eq!(t.ack(500, 1, &[(3, 3)], 0), [10, 11]);
 }
 
 #[test]
-fn f_rto_and_eifel_together_find_a_false_timeout_once() {
+fn f_rto_and_eifel_together_find_a_spurious_timeout_once() {
     let mut t = timeout_of_ten("sack+f-rto+eifel");
-    // Eifel knows with the first acknowledgement: FlightSize 9 + 1.
+    // Eifel decides at the first acknowledgement: FlightSize 9 + 1.
     assert_eq!(t.ack(500, 1, &[], 100), [10]);
     t.ack(501, 2, &[], 100);
     assert_eq!(t.found(), [Cause::Timeout]);
 }
 
 #[test]
-fn cubic_keeps_seven_tenths_and_gets_all_back() {
+fn cubic_keeps_seven_tenths_and_is_restored_in_full() {
     let mut t = Trace::of("sack+cubic+eifel");
     assert_eq!(t.sends(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     for last in 1..=3 {
@@ -333,7 +337,7 @@ fn westwood_counts_duplicates_as_deliveries_and_keeps_what_the_path_holds() {
 }
 
 #[test]
-fn westwood_counts_what_duplicates_have_told_only_once() {
+fn westwood_counts_segments_reported_by_duplicates_only_once() {
     let mut variant = Variant::parse("westwood").expect("a row");
     variant.set("tau", "20 ms").expect("a time");
     let mut t = Trace::new(&variant, false, 1);
@@ -341,7 +345,7 @@ fn westwood_counts_what_duplicates_have_told_only_once() {
     t.ack(200, 1, &[], 0);
     t.ack(210, 1, &[], 0);
     t.ack(220, 1, &[], 0);
-    // Five segments more, two of which the duplicates stood for: 300/s. 20 and 52 as before, then
+    // Five segments more, two of which were counted as duplicates: 300/s. 20 and 52 as before, then
     // (3·52 + 300 + 100)/5 = 111.2 a second; times RTTmin, 100 ms.
     t.ack(230, 6, &[], 0);
     t.timeout();
@@ -350,13 +354,14 @@ fn westwood_counts_what_duplicates_have_told_only_once() {
 }
 
 #[test]
-fn a_late_original_does_not_turn_the_echoed_time_back() {
+fn a_late_original_does_not_move_the_echo_back() {
     let variant = Variant::parse("sack+eifel").expect("makes sense");
     let mut receiver = Connection::listen(Config::simulated(), &variant);
     let now = Instant::from_millis(500);
     let mut gets = |seq: u32, len: u32, flags: Flags, value: u32| {
         let timestamps = Some(Timestamps { value, echo: 0 });
-        let (seq, ack) = (SeqNr(seq), SeqNr(1));
+        let seq = SeqNr(seq);
+        let ack = SeqNr(1);
         let segment = Segment { seq, ack, len, flags, timestamps, ..Segment::default() };
         receiver.handle_segment(&segment, now, &mut ());
         receiver.poll_transmit(now, &mut ()).and_then(|s| s.timestamps).map(|t| t.echo)
@@ -368,13 +373,14 @@ fn a_late_original_does_not_turn_the_echoed_time_back() {
     assert_eq!(gets(1001, 1000, ack, 95), Some(95));
 }
 
-/// How long each of `timeouts` of `wb-medium` takes whose peer says nothing, in ms.
+/// Returns how long each of the timeouts of `wb-medium` takes, in ms, when the peer is silent.
 fn unanswered_timeouts(backoff: &str, seed: u64, timeouts: usize) -> Vec<u64> {
     let mut variant = Variant::parse("wb-medium").expect("a row");
     variant.set("backoff", backoff).expect("a parameter");
     let mut t = Trace::new(&variant, false, seed);
     t.sends();
-    let (mut last, mut times) = (100, Vec::new());
+    let mut last = 100;
+    let mut times = Vec::new();
     for _ in 0..timeouts {
         let (now, sent) = t.timeout();
         assert_eq!(sent, [0]);
@@ -396,7 +402,7 @@ fn wb_rto_draws_a_new_timeout_for_every_timer() {
     assert_ne!(drawn, unanswered_timeouts("none", 2, 200));
 }
 
-/// What is drawn is doubled by each timeout, 64 times at most, and 60 s at most (RFC 6298, 2.5).
+/// Each timeout doubles the drawn timeouts, to at most 64 times and at most 60 s (RFC 6298, 2.5).
 #[test]
 fn wb_rtos_timeouts_double_up_to_the_maximum() {
     let drawn = unanswered_timeouts("none", 1, 200);

@@ -1,4 +1,4 @@
-//! Every transition of RFC 9293, figure 5, and those that the text adds to it.
+//! State transitions: all of RFC 9293, figure 5, and those that the text adds.
 
 use crate::wire::{End, OURS, THEIRS, config, ms, parse};
 use unruffled_tcp::{Config, Error, Ignored, State, Unreachable, reset_for};
@@ -18,38 +18,38 @@ fn an_active_open_takes_three_segments() {
     t.at(10).gets("S. 0 a1").sends(". 1 a1").is(State::Established).no_timer();
 }
 
-/// Figure 7: both SYNs cross, and then both answers.
+/// Figure 7: both SYNs cross, and then both answers do.
 #[test]
 fn a_simultaneous_open_ends_by_either_answer() {
     let mut t = End::connect(config());
     t.sends("S 0").gets("S 0").sends("S. 0 a1").is(State::SynReceived);
     t.gets("S. 0 a1").sends("").is(State::Established);
-    // The other way of ending it: the peer has our SYN-ACK already.
+    // It also ends if the peer has our SYN-ACK already.
     let mut t = End::connect(config());
     t.sends("S 0").gets("S 0").sends("S. 0 a1").gets(". 1 a1").is(State::Established);
 }
 
-/// Whoever waited has sent no SYN that a SYN-ACK could answer.
+/// A passive end has sent no SYN that a SYN-ACK could answer.
 #[test]
-fn no_syn_ack_opens_what_a_syn_began() {
+fn a_syn_ack_does_not_complete_a_passive_open() {
     let mut t = End::listen(config());
     t.gets("S 0").sends("S. 0 a1").gets("S. 0 a1").sends("S. 0 a1").is(State::SynReceived);
     t.gets(". 1 a1").sends("").is(State::Established);
 }
 
-/// The peer's answer gets lost: ours comes again, and so does what it acknowledges.
+/// The peer's answer is lost: ours is repeated, and so is the peer's.
 #[test]
 fn a_simultaneous_open_survives_losses() {
     let mut t = End::connect(config());
     t.sends("S 0").gets("S 0").sends("S. 0 a1").timer_at(1000);
     t.timer().sends("S. 0 a1").is(State::SynReceived);
     t.gets("S 0").sends("S. 0 a1").gets("S. 0 a1").is(State::Established);
-    // Their answer comes again: they do not have our acknowledgement.
+    // The peer repeats its answer, because it lacks our acknowledgement.
     t.gets("S. 0 a1").sends(". 1 a1").is(State::Established);
 }
 
 #[test]
-fn a_syn_is_sent_again_ever_more_seldom_and_given_up() {
+fn a_syn_is_repeated_at_growing_intervals_and_given_up() {
     let mut t = End::connect(config().with(|c| c.timeouts.syn_retries = Some(3)));
     t.sends("S 0").timer_at(1000).timer().sends("S 0").timer_at(3000);
     t.timer().sends("S 0").timer_at(7000).timer().sends("S 0").timer_at(15_000);
@@ -70,7 +70,7 @@ fn only_a_reset_that_acknowledges_the_syn_refuses_an_attempt() {
     t.gets("R. 0 a1").sends("").failed(Error::Refused);
 }
 
-/// Section 3.5.1, figure 9: the peer thinks that the connection is still there.
+/// Section 3.5.1, figure 9: at the peer the connection is still established.
 #[test]
 fn a_half_open_connection_is_reset() {
     let mut t = End::connect(config());
@@ -79,7 +79,7 @@ fn a_half_open_connection_is_reset() {
 }
 
 #[test]
-fn a_listener_answers_what_is_no_syn() {
+fn a_listener_answers_segments_that_are_not_syns() {
     let mut t = End::listen(config());
     t.gets("R 5").sends("").ignores(Ignored::NoConnection);
     t.gets(". 5 a70").sends("R 70").ignores(Ignored::UnacceptableAck);
@@ -88,9 +88,9 @@ fn a_listener_answers_what_is_no_syn() {
     t.is(State::Listen);
 }
 
-/// Section 3.10.7.4, second and fourth check: a passive attempt that fails is forgotten.
+/// Section 3.10.7.4, second and fourth check: the state of a failed passive attempt is dropped.
 #[test]
-fn a_listener_forgets_an_attempt_that_comes_to_nothing() {
+fn a_listener_drops_the_state_of_a_failed_attempt() {
     let mut t = End::listen(config());
     t.gets("S 0 mss500 ws3").sends("S. 0 a1 mss1000 ws0 nots");
     t.gets("R 1").sends("").is(State::Listen).no_timer();
@@ -99,9 +99,9 @@ fn a_listener_forgets_an_attempt_that_comes_to_nothing() {
     t.writes(1000).sends("P. 1:1001 a1");
 }
 
-/// The driver keeps as much memory as it has said, whoever connects.
+/// The driver's limit on memory holds for every peer.
 #[test]
-fn a_listener_keeps_its_buffer_when_an_attempt_comes_to_nothing() {
+fn a_listener_keeps_its_buffer_after_a_failed_attempt() {
     let mut t = End::listen(Config { receive_buffer: 100_000, ..config() });
     t.connection.set_receive_buffer(20_000);
     t.gets("S 0 ws3").sends("S. 0 a1 w20000 ws1").gets("R 1").sends("").is(State::Listen);
@@ -110,7 +110,7 @@ fn a_listener_keeps_its_buffer_when_an_attempt_comes_to_nothing() {
     assert_eq!(t.connection.receive_buffer(), 20_000);
 }
 
-/// What was learnt of the peer that did not come says nothing of the next one.
+/// The back-off towards one peer does not apply to the next.
 #[test]
 fn the_next_attempt_begins_with_the_first_timeout() {
     let mut t = End::listen(config().with(|c| c.timeouts.syn_retries = Some(1)));
@@ -120,10 +120,10 @@ fn the_next_attempt_begins_with_the_first_timeout() {
     t.timer().failed(Error::TimedOut);
 }
 
-/// RFC 7323, section 4.3: or the client takes the second it waited for a round trip. A SYN that was
-/// late changes nothing.
+/// RFC 7323, section 4.3: otherwise the client would take the second that it waited for a round
+/// trip. A late SYN changes nothing.
 #[test]
-fn the_answer_to_a_syn_that_comes_again_echoes_that_one() {
+fn the_answer_to_a_repeated_syn_echoes_that_syn() {
     let mut t = End::listen(config().with(|c| {
         c.timestamps.offer = true;
         c.timestamps.paws = Some(ms(0));
@@ -141,13 +141,13 @@ fn an_active_attempt_is_refused_after_both_syns() {
 }
 
 #[test]
-fn a_false_acknowledgement_of_the_syn_is_reset() {
+fn an_implausible_acknowledgement_of_the_syn_is_reset() {
     let mut t = End::listen(config());
     t.gets("S 0").sends("S. 0 a1").gets(". 1 a2").sends("R 2").ignores(Ignored::UnacceptableAck);
     t.is(State::SynReceived).gets(". 1 a1").is(State::Established);
 }
 
-/// Figure 12, as who closes first.
+/// Figure 12, the end that closes first.
 #[test]
 fn this_end_closes_first() {
     let mut t = End::established(config());
@@ -158,7 +158,7 @@ fn this_end_closes_first() {
     assert_eq!(t.connection.error(), None);
 }
 
-/// Figure 12, as who closes second.
+/// Figure 12, the end that closes second.
 #[test]
 fn the_peer_closes_first() {
     let mut t = End::established(config());
@@ -168,10 +168,10 @@ fn the_peer_closes_first() {
     t.gets(". 2 a2").sends("").is(State::Closed).no_timer();
 }
 
-/// RFC 5681, section 4.2: a segment that fills a gap is acknowledged at once, if it is the FIN alone
-/// that waits behind it.
+/// RFC 5681, section 4.2: a segment that fills a gap is acknowledged at once, even if only the FIN
+/// is beyond the gap.
 #[test]
-fn what_was_missing_before_the_end_is_not_acknowledged_late() {
+fn a_segment_that_completes_the_stream_is_acknowledged_at_once() {
     let mut t = End::established(config().with(|c| c.delayed_ack = Some(ms(40))));
     t.gets("F. 201 a1").sends(". 1 a1");
     assert!(t.connection.has_hole());
@@ -188,15 +188,15 @@ fn both_close_at_the_same_time() {
     t.at(5).gets(". 2 a2").sends("").is(State::TimeWait).timer_at(240_005);
 }
 
-/// Their FIN brings the acknowledgement of ours: FIN-WAIT-1 to TIME-WAIT.
+/// The peer's FIN carries the acknowledgement of ours: FIN-WAIT-1 to TIME-WAIT.
 #[test]
-fn their_fin_acknowledges_ours() {
+fn the_peers_fin_acknowledges_ours() {
     let mut t = End::established(config());
     t.finishes().sends("F. 1 a1").gets("F. 1 a2").sends(". 2 a2").is(State::TimeWait);
 }
 
 #[test]
-fn a_half_closed_connection_takes_and_sends_data() {
+fn a_half_closed_connection_receives_and_sends_data() {
     let mut t = End::established(config());
     t.finishes().sends("F. 1 a1").gets(". 1 a2").is(State::FinWait2);
     t.gets("P. 1:1001 a2").sends(". 2 a1001");
@@ -206,9 +206,9 @@ fn a_half_closed_connection_takes_and_sends_data() {
     t.gets(". 2 a1501").finishes().sends("F. 1501 a2").is(State::LastAck);
 }
 
-/// It has a number, and is SACKed by that as text is (RFC 2018, section 3; so does Linux).
+/// The FIN has a number, so it is SACKed like text (RFC 2018, section 3; so does Linux).
 #[test]
-fn a_fin_waits_for_its_turn() {
+fn a_fin_out_of_order_is_sacked_and_waits() {
     let mut t = End::established(config());
     t.gets("F. 1001 a1").sends(". 1 a1 sack1001-1002").is(State::Established);
     t.gets(". 501:1001 a1").sends(". 1 a1 sack501-1002");
@@ -220,9 +220,9 @@ fn a_fin_waits_for_its_turn() {
     assert_eq!((t.connection.readable(), t.connection.received()), (1000, 1001));
 }
 
-/// So is one that comes twice (RFC 2883).
+/// A repeated FIN is reported too (RFC 2883).
 #[test]
-fn a_fin_that_comes_again_is_reported_as_a_duplicate() {
+fn a_repeated_fin_is_reported_as_a_duplicate() {
     let mut t = End::established(config());
     t.gets("F. 1001 a1").sends(". 1 a1 sack1001-1002");
     t.gets("F. 1001 a1").sends(". 1 a1 sack1001-1002 sack1001-1002");
@@ -231,9 +231,9 @@ fn a_fin_that_comes_again_is_reported_as_a_duplicate() {
     t.gets("F. 501:1001 a1").sends(". 1 a1002 sack501-1002");
 }
 
-/// Before the handshake is done.
+/// Before the handshake is complete.
 #[test]
-fn finishing_early_is_remembered() {
+fn finishing_early_takes_effect_after_the_handshake() {
     let mut t = End::connect(config());
     t.sends("S 0").writes(10).finishes().is(State::SynSent).gets("S. 0 a1");
     t.sends("P. 1:11 a1, F. 11 a1").is(State::FinWait1);
@@ -243,20 +243,20 @@ fn finishing_early_is_remembered() {
 }
 
 /// "The only thing that can arrive in this state is a retransmission of the remote FIN. Acknowledge
-/// it", even if it claims to lie further on.
+/// it", even if its sequence number lies further on.
 #[test]
-fn time_wait_acknowledges_a_fin_wherever_it_lies() {
+fn time_wait_acknowledges_a_fin_at_any_plausible_place() {
     let mut t = End::established(config());
     t.finishes().sends("F. 1 a1").gets("F. 1 a2").sends(". 2 a2").is(State::TimeWait);
     t.at(1000).gets("F. 2 a2").sends(". 2 a2").is(State::TimeWait).timer_at(241_000);
     t.at(2000).gets("F. 2:102 a2").sends(". 2 a2").is(State::TimeWait).timer_at(242_000);
     t.at(3000).gets("F. 1 a2").sends(". 2 a2").is(State::TimeWait).timer_at(243_000);
-    // Outside the window it is no FIN of the peer's: who knows no numbers must not keep the connection.
+    // Outside the window it is not the peer's FIN: an attacker must not keep the connection.
     t.at(4000).gets("F. 500000000 a77777777").sends(". 2 a2").timer_at(243_000);
 }
 
-/// RFC 7323, section 2.2: without the peer's offer no window is scaled, also before the handshake is
-/// done; and another peer's offer counts anew.
+/// RFC 7323, section 2.2: without the peer's offer no window is scaled, also before the handshake
+/// is complete. Another peer's offer counts again.
 #[test]
 fn a_window_is_not_scaled_in_syn_received_unless_the_peer_offered_it() {
     let mut t = End::listen(Config { receive_buffer: 1 << 20, ..config() });
@@ -267,9 +267,9 @@ fn a_window_is_not_scaled_in_syn_received_unless_the_peer_offered_it() {
     t.gets(". 2000001 a1").sends(". 1 a1 w32768").is(State::SynReceived);
 }
 
-/// Section 3.10.7.4, eighth check: TIME-WAIT answers a FIN that comes again, and begins anew.
+/// Section 3.10.7.4, eighth check: TIME-WAIT answers a repeated FIN, and restarts.
 #[test]
-fn time_wait_answers_a_fin_that_comes_again() {
+fn time_wait_answers_a_repeated_fin() {
     let mut t = End::established(Config { msl: ms(30_000), ..config() });
     t.finishes().sends("F. 1 a1").gets("F. 1:51 a2").sends(". 2 a52").timer_at(60_000);
     t.at(50_000).gets("F. 51 a2").sends(". 2 a52").timer_at(110_000);
@@ -279,7 +279,7 @@ fn time_wait_answers_a_fin_that_comes_again() {
     t.gets("F. 51 a2").sends("").ignores(Ignored::NoConnection);
 }
 
-/// RFC 6191 and section 3.6.1: which SYN may take the place of TIME-WAIT.
+/// RFC 6191 and section 3.6.1: SYNs that may replace a connection in TIME-WAIT.
 #[test]
 fn time_wait_gives_way_to_a_later_syn() {
     let mut t = End::established(config());
@@ -292,7 +292,7 @@ fn time_wait_gives_way_to_a_later_syn() {
 }
 
 #[test]
-fn aborting_resets_where_the_peer_would_wait() {
+fn aborting_resets_a_connection_whose_peer_would_wait() {
     let mut t = End::listen(config());
     t.aborts().sends("").failed(Error::Aborted);
     let mut t = End::connect(config());
@@ -309,14 +309,14 @@ fn aborting_resets_where_the_peer_would_wait() {
     let mut t = End::established(config());
     t.gets("F. 1 a1").sends(". 1 a2").finishes().sends("F. 1 a2").aborts().sends("R 2");
     t.failed(Error::Aborted);
-    // In TIME-WAIT nobody waits for anything.
+    // In TIME-WAIT the peer needs no reset.
     let mut t = End::established(config());
     t.finishes().sends("F. 1 a1").gets("F. 1 a2").sends(". 2 a2").aborts().sends("");
     t.failed(Error::Aborted);
 }
 
-/// One that has read the peer's FIN and closed, with 4000 octets that the window does not let out: by
-/// RFC 9293, section 3.10.4, it is in CLOSE-WAIT until they have left.
+/// Returns an end that has read the peer's FIN and closed, with 4000 octets that do not fit the
+/// window. By RFC 9293, section 3.10.4, it is in CLOSE-WAIT until they are sent.
 fn closed_with_text_to_send() -> End {
     let mut t = End::connected(config(), "S. 0 a1 w1000 mss1000");
     t.gets("F. 1 a1 w1000").sends(". 1 a2").writes(5000).sends(". 1:1001 a2");
@@ -325,14 +325,14 @@ fn closed_with_text_to_send() -> End {
 }
 
 #[test]
-fn aborting_resets_while_there_is_text_to_send() {
+fn aborting_resets_while_text_is_unsent() {
     closed_with_text_to_send().aborts().sends("R 1001").failed(Error::Aborted);
 }
 
 #[test]
 fn a_reset_is_a_failure_while_text_is_not_acknowledged() {
     closed_with_text_to_send().gets("R 2").sends("").failed(Error::Reset);
-    // All of it has left.
+    // All of the text was sent.
     let mut t = End::established(config());
     t.gets("F. 1 a1").sends(". 1 a2");
     t.writes(500).sends("P. 1:501 a2").finishes().sends("F. 501 a2");
@@ -340,21 +340,21 @@ fn a_reset_is_a_failure_while_text_is_not_acknowledged() {
 }
 
 #[test]
-fn a_reset_ends_it_in_every_state() {
+fn a_reset_ends_the_connection_in_every_state() {
     let mut t = End::established(config());
     t.writes(500).sends("P. 1:501 a1").gets("R 1").sends("").failed(Error::Reset);
     let mut t = End::established(config());
     t.finishes().sends("F. 1 a1").gets("R 1").failed(Error::Reset);
     let mut t = End::established(config());
     t.gets("F. 1 a1").sends(". 1 a2").gets("R 2").failed(Error::Reset);
-    // Once both have finished, it is no failure.
+    // After both have finished, a reset is no failure.
     let mut t = End::established(config());
     t.finishes().sends("F. 1 a1").gets("F. 1 a1").sends(". 2 a2").gets("R 2").is(State::Closed);
     assert_eq!(t.connection.error(), None);
 }
 
 #[test]
-fn what_comes_after_the_end_is_for_the_driver_to_reset() {
+fn segments_after_the_end_are_for_the_driver_to_reset() {
     let mut t = End::established(config());
     t.aborts().sends("R 1").gets(". 1 a1").sends("").ignores(Ignored::NoConnection);
     let reset = reset_for(&parse(". 1 a1", THEIRS, OURS)).expect("a reset");
@@ -362,7 +362,7 @@ fn what_comes_after_the_end_is_for_the_driver_to_reset() {
     t.writes(100).finishes().aborts().sends("").reads(10).sends("");
 }
 
-/// Section 3.8.3: what was sent gets no answer.
+/// Section 3.8.3: data sent gets no answer.
 #[test]
 fn silence_ends_the_connection_in_time() {
     let mut t = End::established(config().with(|c| c.timeouts.give_up = Some(ms(10_000))));
@@ -372,7 +372,7 @@ fn silence_ends_the_connection_in_time() {
 }
 
 #[test]
-fn an_answer_in_time_is_enough() {
+fn an_answer_in_time_keeps_the_connection() {
     let mut t = End::established(config().with(|c| c.timeouts.give_up = Some(ms(10_000))));
     t.writes(100).sends("P. 1:101 a1").timer().sends("P. 1:101 a1");
     t.at(2000).gets(". 1 a101").sends("").no_timer();

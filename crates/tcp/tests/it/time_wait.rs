@@ -1,4 +1,4 @@
-//! What is left of a connection in TIME-WAIT (RFC 9293, sections 3.6.1 and 3.10.7.4; RFC 6191).
+//! Connections reduced to TIME-WAIT (RFC 9293, sections 3.6.1 and 3.10.7.4; RFC 6191).
 
 use crate::wire::{End, OURS, THEIRS, config, ms, parse};
 use unruffled_tcp::{State, TimeWait, Verdict};
@@ -6,7 +6,7 @@ use unruffled_units::Instant;
 
 const START: Instant = Instant::from_millis(1_000_000);
 
-/// Of a connection whose peer's FIN has the number 1.
+/// Returns the reduced form of a connection whose peer's FIN has the number 1.
 fn time_wait() -> TimeWait {
     let mut t = End::established(config());
     t.finishes().sends("F. 1 a1").gets("F. 1 a2").sends(". 2 a2").is(State::TimeWait);
@@ -14,7 +14,7 @@ fn time_wait() -> TimeWait {
 }
 
 #[test]
-fn a_later_syn_by_itself_begins_a_new_connection() {
+fn only_a_later_plain_syn_begins_a_new_connection() {
     let rest = time_wait();
     let gives_way = |segment| rest.gives_way_to(&parse(segment, THEIRS, OURS));
     assert!(gives_way("S 3") && gives_way("S 5000"));
@@ -24,7 +24,7 @@ fn a_later_syn_by_itself_begins_a_new_connection() {
 }
 
 #[test]
-fn text_is_answered_each_time_and_nothing_else_more_often_than_twice_a_second() {
+fn text_is_answered_each_time_and_other_segments_at_most_twice_a_second() {
     let mut rest = time_wait();
     let mut at = |after, segment| {
         matches!(
@@ -40,14 +40,14 @@ fn text_is_answered_each_time_and_nothing_else_more_often_than_twice_a_second() 
 }
 
 #[test]
-fn a_fin_that_comes_again_begins_it_anew_and_only_the_exact_reset_ends_it() {
+fn a_repeated_fin_restarts_it_and_only_the_exact_reset_ends_it() {
     let mut rest = time_wait();
     assert_eq!(rest.until(), START + ms(240_000));
     rest.handle_segment(&parse("P. 1:101 a2", THEIRS, OURS), START + ms(10));
     assert_eq!(rest.until(), START + ms(240_000));
     rest.handle_segment(&parse("F. 1 a2", THEIRS, OURS), START + ms(20));
     assert_eq!(rest.until(), START + ms(240_020));
-    // Nobody who knows no numbers keeps it for ever.
+    // A segment with implausible numbers does not prolong it.
     rest.handle_segment(&parse("F. 500000000 a77777777", THEIRS, OURS), START + ms(30));
     assert_eq!(rest.until(), START + ms(240_020));
     assert_eq!(rest.handle_segment(&parse("R 3", THEIRS, OURS), START), Verdict::Drop);

@@ -2,7 +2,7 @@
 
 use crate::trace::Trace;
 
-/// (2.2) and (2.3), with a window of one, so that every segment is a sample.
+/// (2.2) and (2.3) with a window of one, so that every segment is a sample.
 #[test]
 fn the_timeout_follows_the_round_trips() {
     // SRTT = 100, RTTVAR = 50, RTO = 100 + 4·50.
@@ -44,10 +44,12 @@ fn the_timer_starts_restarts_and_stops() {
 fn timeouts_double_up_to_the_maximum() {
     let mut t = Trace::of("sack").window(4).writes(4).start();
     t.sends("1-4");
-    let (mut now, mut wait) = (1000, 1000);
+    let mut now = 1000;
+    let mut wait = 1000;
     for _ in 0..9 {
         t.at(now).timer().reports("timeout").sends("T1").cwnd(1.0);
-        // RFC 5681, section 3.1: ssthresh stays as the first timeout for this data set it.
+        // RFC 5681, section 3.1: ssthresh stays at the value that the first timeout for this data
+        // set.
         t.ssthresh(2.0);
         wait = u64::min(wait * 2, 60_000);
         now += wait;
@@ -68,13 +70,13 @@ fn an_ambiguous_acknowledgement_is_no_sample() {
 }
 
 /// Section 5, after (5.7): "once a new RTT measurement is obtained … 'collapsing' RTO back down",
-/// and not before: a path that got slower would time out every time, and never yield a sample.
+/// and not before: a slower path would time out every time, and never yield a sample.
 #[test]
 fn the_doubled_timeout_stays_until_there_is_a_sample() {
     let mut t = Trace::of("sack").fixed_window(1).start();
     t.sends("1");
     t.at(1000).timer().sends("T1").timer_at(3000);
-    // The original, 1.5 s late; the sample is ambiguous.
+    // The original arrives 1.5 s late; the sample is ambiguous.
     t.at(1500).ack("C1").rto(2000.0).sends("2").timer_at(3500);
     // SRTT = 100 + 1400/8 = 275, RTTVAR = 3/4·50 + 1400/4 = 387.5: 275 + 1550.
     t.at(3000).ack("C2").srtt(275.0).rto(1825.0).sends("3").timer_at(4825);
@@ -86,14 +88,14 @@ fn a_sacked_segment_is_a_sample_once() {
     let mut t = Trace::of("sack").fixed_window(2).writes(2).start();
     t.sends("1 2");
     t.at(100).ack("C0 S2").srtt(100.0);
-    // The late one: 100 + 100/(8·2).
+    // The late segment: 100 + 100/(8·2).
     t.at(200).ack("C2").srtt(106.25);
 }
 
-/// RFC 5681, section 3.1: after a timeout cwnd is one segment. That duplicates inflate it is fast
-/// recovery's (section 3.2).
+/// RFC 5681, section 3.1: after a timeout cwnd is one segment. Duplicates inflate it only in fast
+/// recovery (section 3.2).
 #[test]
-fn duplicates_after_a_timeout_let_nothing_go() {
+fn duplicates_after_a_timeout_release_nothing() {
     for name in ["reno", "newreno", "westwood"] {
         let mut t = Trace::of(name).window(10).without_sack().start();
         t.sends("1-10");
@@ -104,9 +106,10 @@ fn duplicates_after_a_timeout_let_nothing_go() {
     }
 }
 
-/// ns-2's limited transmit (`singledup_`) resends after a timeout, for the first two duplicates.
+/// ns-2's limited transmit (`singledup_`) retransmits after a timeout, for the first two
+/// duplicates.
 #[test]
-fn two_duplicates_after_a_timeout_let_a_segment_go_each_in_ns2() {
+fn in_ns2_two_duplicates_after_a_timeout_release_a_segment_each() {
     let mut t = Trace::of("reno").window(10).without_sack().ns2_fast_recovery().start();
     t.sends("1-10");
     t.at(1000).timer().sends("T1").cwnd(1.0);
@@ -115,9 +118,9 @@ fn two_duplicates_after_a_timeout_let_a_segment_go_each_in_ns2() {
     }
 }
 
-/// RFC 3465, section 2.3: what the acknowledgement that ends the recovery from a timeout covers left
-/// the network long ago. RFC 5681, section 3.1: slow start ends at ssthresh, in the middle of one that
-/// counts for several segments.
+/// RFC 3465, section 2.3: segments covered by the acknowledgement that ends the recovery from a
+/// timeout left the network long ago. RFC 5681, section 3.1: slow start ends at ssthresh, in the
+/// middle of an acknowledgement that counts for several segments.
 #[test]
 fn after_a_timeout_one_segment_counts_and_slow_start_stops_at_ssthresh() {
     let mut t = Trace::of("sack").window(12).byte_counting(8).start();
@@ -129,15 +132,15 @@ fn after_a_timeout_one_segment_counts_and_slow_start_stops_at_ssthresh() {
     t.at(1300).ack("C18").cwnd(6.0 + 2.0 / 6.0).sends("19-24");
 }
 
-/// RFC 5681, section 3.1: the first timeout reduces ssthresh, also while what was too big for the path
-/// is resent, by slow start.
+/// RFC 5681, section 3.1: the first timeout reduces ssthresh, also while slow start retransmits
+/// segments that were too big for the path.
 #[test]
-fn a_timeout_reduces_ssthresh_though_what_was_too_big_is_resent() {
+fn a_timeout_reduces_ssthresh_while_segments_that_were_too_big_are_retransmitted() {
     let mut t = Trace::of("sack").window(20).min_mss(100).start();
     t.sends("1-20");
     t.at(50).too_big(900, 1).sends_any();
     let due = t.connection().poll_timeout().expect("a timer");
     t.wait_until(due);
-    // Each of the twenty is two by then.
+    // Each of the twenty is two segments by then.
     t.timer().reports("timeout").ssthresh(20.0).cwnd(1.0).sends_any();
 }

@@ -1,5 +1,6 @@
-//! Two ends, with drivers and octets, over a network that loses, delays, duplicates, reorders, cuts and
-//! refuses what is too big: every octet written arrives once and in order, and it all ends.
+//! Both ends of a connection, with drivers and octets, over a network that loses, delays,
+//! duplicates, reorders and splits packets and rejects those that are too big. Every octet written
+//! arrives once and in order, and every transfer ends.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +10,13 @@ use unruffled_tcp::{
 };
 use unruffled_units::{Duration, Instant};
 
+/// Latest time of a transfer.
 const LIMIT: Instant = Instant::from_millis(10_000_000_000);
 
-/// More packets than any of these transfers takes, so that one that goes on for ever is a failure.
-const ENOUGH: u64 = 1_000_000;
+/// Upper bound on the packets of a transfer. More mean that it does not end.
+const MAX_PACKETS: u64 = 1_000_000;
 
-/// The octet at `offset` of a stream; each end writes another stream.
+/// Returns the octet at `offset` of a stream. Each end writes a different stream.
 fn octet(end: usize, offset: u64) -> u8 {
     (offset.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 53) as u8 ^ end as u8
 }
@@ -30,19 +32,20 @@ enum Act {
 #[derive(Clone, Debug)]
 struct Network {
     seed: u64,
-    /// Per thousand.
+    /// Probability per thousand.
     loss: u64,
     duplicates: u64,
-    /// Segments that a middlebox cuts in two, so that both are acknowledged by themselves.
+    /// Probability per thousand that a middlebox splits a segment in two, which are acknowledged
+    /// separately.
     cuts: u64,
-    /// Milliseconds.
+    /// Delay in milliseconds.
     delay: u64,
     jitter: u64,
-    /// Largest packet, from the tenth on.
+    /// Largest packet, from the tenth packet on.
     mtu: u32,
 }
 
-/// An end with its driver: the octets that came, and how far they were read and checked.
+/// An end with its driver: the octets that arrived, and how far they were read and checked.
 struct End {
     connection: Connection,
     stored: BTreeMap<u64, u8>,
@@ -191,7 +194,7 @@ impl World {
         self.pump(end);
     }
 
-    /// Goes on to the next thing that happens, if any does before `until`.
+    /// Moves to the next event, if there is one before `until`.
     fn step(&mut self, until: Instant) -> bool {
         let arrival = self.wire.first_key_value().map(|(&(at, _), _)| at);
         let timers = [0, 1].map(|end| self.ends[end].connection.poll_timeout());
@@ -244,7 +247,7 @@ fn network() -> impl Strategy<Value = Network> {
 fn config() -> impl Strategy<Value = Config> {
     let switches = (any::<bool>(), any::<bool>(), any::<bool>());
     let isn = prop_oneof![any::<u32>(), (0..20_000_u32).prop_map(|n| u32::MAX - n)];
-    // Small ones are full, and closed, most of the time.
+    // Small buffers are full, and their windows closed, most of the time.
     let receive_buffer = prop_oneof![1000..6000_u64, 1000..100_000_u64];
     (switches, isn, receive_buffer, 600..1461_u32).prop_map(
         |((timestamps, nagle, paws), isn, receive_buffer, mss)| {
@@ -256,7 +259,7 @@ fn config() -> impl Strategy<Value = Config> {
                 c.timestamps.offer = timestamps;
                 c.nagle = nagle;
                 c.timestamps.paws = paws.then_some(Duration::ZERO);
-                // Nobody gives up, however bad the path.
+                // Neither end gives up, however bad the path is.
                 c.timeouts.syn_retries = None;
                 c.timeouts.give_up = None;
             })
@@ -268,7 +271,7 @@ fn variants() -> impl Strategy<Value = &'static str> {
     prop::sample::select(unruffled_tcp::ROWS.iter().map(|row| row.name).collect::<Vec<_>>())
 }
 
-/// Lets both ends do what they are told, then finish, and read until it all has ended.
+/// Lets both ends perform their acts and then finish, and reads until everything has ended.
 fn live(
     network: Network,
     configs: [Config; 2],
@@ -317,35 +320,37 @@ fn live(
         if !world.step(LIMIT) {
             break;
         }
-        assert!(world.sent < ENOUGH, "goes on for ever");
+        assert!(world.sent < MAX_PACKETS, "does not end");
     }
     assert!(world.wire.is_empty(), "has not ended");
     if !world.ends.iter().any(|end| end.aborted) {
         for (end, other) in [(0, 1), (1, 0)] {
-            let (this, other) = (&world.ends[end], &world.ends[other]);
-            // Who hears of no acknowledgement until the other's TIME-WAIT is over is reset by it, and
-            // cannot know that all it sent has arrived.
+            let this = &world.ends[end];
+            let other = &world.ends[other];
+            // An end that receives no acknowledgement until the other's TIME-WAIT has ended is
+            // reset, and has no confirmation that all its data arrived.
             let error = this.connection.error();
-            let unheard = error == Some(Error::Reset) && other.read == this.written;
-            assert!(error.is_none() || unheard, "nobody has aborted: {error:?}");
+            let unconfirmed = error == Some(Error::Reset) && other.read == this.written;
+            assert!(error.is_none() || unconfirmed, "neither end has aborted: {error:?}");
         }
     }
     let waits = |end: &End| matches!(end.connection.state(), State::Listen | State::FinWait2);
     for (end, other) in [(0, 1), (1, 0)] {
-        let (this, other) = (&world.ends[end], &world.ends[other]);
+        let this = &world.ends[end];
+        let other = &world.ends[other];
         if this.aborted {
             assert_eq!(this.connection.state(), State::Closed);
             continue;
         }
         if other.aborted {
-            // The reset may get lost, and who has nothing to send does not notice without
-            // keep-alives; nor does a listener notice that nobody came.
+            // The reset may be lost, and an end without data to send does not notice without
+            // keep-alives. A listener does not notice that no peer came either.
             assert!(waits(this) || this.connection.state() == State::Closed);
             assert!(matches!(this.connection.error(), None | Some(Error::Reset | Error::Refused)));
             continue;
         }
         assert_eq!(this.connection.state(), State::Closed);
-        // The last acknowledgements may all get lost: then TIME-WAIT ends, and a reset tells.
+        // The last acknowledgements may all be lost. Then TIME-WAIT ends, and a reset follows.
         assert_eq!(this.read, other.written, "what end {end} has read");
         assert!(this.stored.is_empty() && this.connection.peer_finished());
     }
@@ -371,9 +376,9 @@ proptest! {
     }
 }
 
-/// All acknowledgements of the last octets are lost until the other end's TIME-WAIT is over.
+/// All acknowledgements of the last octets are lost until the other end's TIME-WAIT has ended.
 #[test]
-fn a_reset_after_time_wait_is_told_to_who_has_heard_nothing() {
+fn an_end_without_acknowledgements_is_reset_after_the_others_time_wait() {
     let ends = [(40_864, Some(10_216)), (1000, None)].map(|(buffer, initial)| {
         Config::wire(IpVersion::V4).with(|c| {
             c.mss = 1184;

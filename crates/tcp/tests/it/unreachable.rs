@@ -1,24 +1,24 @@
-//! Messages that something cannot be reached: RFC 1122, section 4.2.3.9, and RFC 5927.
+//! ICMP messages about unreachable destinations: RFC 1122, section 4.2.3.9, and RFC 5927.
 
 use crate::wire::{End, config, ms};
 use unruffled_tcp::{Error, Event, Ignored, State, Unreachable};
 
-/// RFC 5927, section 5.2: anybody can forge it, so no connection that stands ends by it.
+/// RFC 5927, section 5.2: messages can be forged, so no established connection ends because of one.
 #[test]
-fn an_established_connection_goes_on_and_the_application_is_told() {
+fn an_established_connection_continues_and_the_application_gets_a_report() {
     for what in [Unreachable::Host, Unreachable::Port] {
         let mut t = End::established(config());
         t.writes(100).sends("P. 1:101 a1").cannot_reach(what, 1).is(State::Established);
         assert!(t.events.contains(&Event::Unreachable { what }));
         assert_eq!(t.connection.unreachable(), Some(what));
         t.gets(". 1 a101").is(State::Established);
-        assert_eq!(t.connection.unreachable(), None, "the peer is heard again");
+        assert_eq!(t.connection.unreachable(), None, "a segment of the peer has arrived");
     }
 }
 
-/// A hard error ends an attempt to connect; RFC 1122: a soft one "MUST NOT".
+/// A hard error ends a connection attempt; RFC 1122: a soft one "MUST NOT".
 #[test]
-fn an_attempt_ends_by_a_hard_error_alone() {
+fn only_a_hard_error_ends_an_attempt() {
     let mut t = End::connect(config());
     t.sends("S 0").cannot_reach(Unreachable::Host, 0).is(State::SynSent);
     t.timer().sends("S 0").cannot_reach(Unreachable::Port, 0).failed(Error::Refused);
@@ -26,9 +26,9 @@ fn an_attempt_ends_by_a_hard_error_alone() {
     t.gets("S 0").sends("S. 0 a1").cannot_reach(Unreachable::Port, 0).is(State::SynReceived);
 }
 
-/// RFC 5927, section 4.1: what is not on its way was not refused.
+/// RFC 5927, section 4.1: a packet that is not in flight was not rejected.
 #[test]
-fn a_message_about_nothing_on_its_way_is_ignored() {
+fn a_message_about_a_packet_not_in_flight_is_ignored() {
     let mut t = End::established(config());
     t.cannot_reach(Unreachable::Host, 1).ignores(Ignored::StaleUnreachable);
     t.writes(100).sends("P. 1:101 a1");
@@ -40,7 +40,7 @@ fn a_message_about_nothing_on_its_way_is_ignored() {
     t.is(State::SynSent);
 }
 
-/// Whoever gives up says why.
+/// The error of a connection that is given up includes the reason.
 #[test]
 fn the_reason_is_given_when_the_peer_stays_silent() {
     let mut t = End::established(config().with(|c| c.timeouts.give_up = Some(ms(1500))));

@@ -1,17 +1,18 @@
-//! `unruffled`: the rules of docs/senders/unruffled.md, each with a trace worked out by hand.
+//! `unruffled`: the rules of docs/senders/unruffled.md, each with a hand-computed trace.
 
 use crate::trace::{Setup, Trace};
 use unruffled_units::{Duration, Instant};
 
-/// Where the bin of 40 ms ends, and with it the wait before a segment is resent: 5 · 2^23 ns.
-const FORTY: Duration = Duration::from_nanos(5 << 23);
+/// Upper end of the bin of 40 ms, which is the wait before a segment is retransmitted: 5 · 2^23 ns.
+const BIN_OF_40_MS: Duration = Duration::from_nanos(5 << 23);
 
-/// Where the bin of 250 ms ends: 2^28 ns.
-const TWO_HUNDRED_FIFTY: Duration = Duration::from_nanos(1 << 28);
+/// Upper end of the bin of 250 ms: 2^28 ns.
+const BIN_OF_250_MS: Duration = Duration::from_nanos(1 << 28);
 
-/// The application writes a segment at a time, so that each leaves when the trace says. Segment 2
-/// was 40 ms late, and resent by RACK meanwhile: from now on a segment is resent 41.9 ms after a
-/// round trip of 100 ms, and believed to be lost 50 ms (5/4 of 40) after it.
+/// Plays a segment that is 40 ms late. The application writes one segment at a time, so that each
+/// is sent when the trace says. Segment 2 is 40 ms late, and RACK retransmits it meanwhile. From
+/// then on a segment is retransmitted 41.9 ms after a round trip of 100 ms, and its loss is
+/// confirmed 50 ms (5/4 of 40) after it.
 fn late_by_40(timestamps: bool) -> Trace {
     late_by_40_in(Trace::of("unruffled").fixed_window(20), timestamps)
 }
@@ -26,8 +27,9 @@ fn late_by_40_in(setup: Setup, timestamps: bool) -> Trace {
     // RACK: 2 is due at 10 + 100 + 25.
     t.at(120).ack("C1 S3").sends("").timer_at(135);
     t.at(135).timer().reports("fast-retransmit").sends("R2");
-    // Too soon for R2, which left 15 ms ago: it is the original, 150 − 10 − 100 = 40 ms late. The
-    // timestamp says so at once, or else R2's duplicate does. No proof of the reduction is left.
+    // Too soon for R2, which was sent 15 ms ago: it is the original, 150 − 10 − 100 = 40 ms late.
+    // The timestamp shows this at once; without timestamps R2's duplicate does. The reduction has
+    // no confirmed loss left.
     t.at(150).echoing(10).ack("C3").sends("");
     if timestamps {
         t.reports("spurious-fast-retransmit, recovered");
@@ -39,15 +41,15 @@ fn late_by_40_in(setup: Setup, timestamps: bool) -> Trace {
     t
 }
 
-/// Two more segments, of which the second arrives.
+/// Plays two more segments, of which the second arrives.
 fn missing_4(timestamps: bool) -> Trace {
     let mut t = late_by_40(timestamps);
     t.at(200).writes(1).sends("4");
     t.at(210).writes(1).sends("5");
     t.at(310).ack("C3 S5").sends("");
     let due = t.connection().poll_timeout().expect("a timer");
-    // 4 left at 200 and is resent at 200 + 100 + 41.9.
-    assert_eq!(t.wait_until(due), FORTY - Duration::from_millis(10));
+    // 4 was sent at 200 and is retransmitted at 200 + 100 + 41.9.
+    assert_eq!(t.wait_until(due), BIN_OF_40_MS - Duration::from_millis(10));
     t.timer().reports("").cwnd(20.0).sends("R4");
     t.timer_at(350);
     t
@@ -55,25 +57,26 @@ fn missing_4(timestamps: bool) -> Trace {
 
 /// Section 4: a suspicion costs a packet, not the window.
 #[test]
-fn what_arrives_before_the_second_wait_ends_does_not_reduce_the_window() {
+fn a_segment_that_arrives_before_the_second_wait_ends_does_not_reduce_the_window() {
     let mut t = missing_4(false);
     t.at(345).ack("C5").reports("").cwnd(20.0).sends("").no_timer();
-    // R4's duplicate says what is known.
+    // R4's duplicate reports what is known already.
     t.at(442).ack("C5 D4").reports("spurious 4, reordered 1").cwnd(20.0).sends("");
 }
 
-/// Section 4: a suspicion that nothing disproves is proof at 200 + 100 + 50.
+/// Section 4: a suspicion that is not refuted is confirmed at 200 + 100 + 50.
 #[test]
-fn what_does_not_arrive_in_time_reduces_the_window() {
+fn a_segment_that_does_not_arrive_in_time_reduces_the_window() {
     let mut t = missing_4(false);
-    // Of a flight of two.
+    // Half of a flight of two.
     t.at(350).timer().reports("fast-retransmit").ssthresh(2.0).sends("");
     t.at(443).ack("C5").reports("recovered").cwnd(2.0).sends("").no_timer();
 }
 
-/// Section 4: a proof that is disproved is taken back, and with the last one the reduction.
+/// Section 4: a confirmed loss that is refuted no longer counts, and the last one undoes the
+/// reduction.
 #[test]
-fn a_reduction_is_taken_back_when_its_last_proof_is_disproved() {
+fn a_reduction_is_undone_when_its_last_loss_is_refuted() {
     let mut t = missing_4(false);
     t.at(350).timer().reports("fast-retransmit").sends("");
     t.at(443).ack("C5").reports("recovered").cwnd(2.0).sends("");
@@ -84,10 +87,10 @@ fn a_reduction_is_taken_back_when_its_last_proof_is_disproved() {
         .sends("");
 }
 
-/// Section 4: nothing had been late when RACK took 2 for lost, and the duplicate that would tell never
-/// comes. When sixteen others have been late by more than RACK's 25 ms it was late, too.
+/// Section 4: nothing had been late when RACK deemed 2 lost, and the duplicate that would refute it
+/// never arrives. When sixteen others were late by more than RACK's 25 ms, it counts as late, too.
 #[test]
-fn a_reduction_of_before_anything_was_late_is_judged_again_by_what_is_known_since() {
+fn a_reduction_from_before_any_lateness_is_judged_again() {
     let mut t = Trace::of("unruffled").fixed_window(20).writes(1).start();
     t.sends("1");
     t.at(10).writes(1).sends("2");
@@ -96,12 +99,14 @@ fn a_reduction_of_before_anything_was_late_is_judged_again_by_what_is_known_sinc
     t.at(120).ack("C1 S3").sends("").timer_at(135);
     t.at(135).timer().reports("fast-retransmit").sends("R2");
     t.at(235).ack("C3").reports("recovered").cwnd(2.0).sends("").no_timer();
-    // 4 is 24 ms late, which RACK waits for: it does not count.
+    // 4 is 24 ms late, for which RACK waits: it does not count.
     t.at(300).writes(1).sends("4").at(310).writes(1).sends("5");
     t.at(410).ack("C3 S5").sends("").at(424).ack("C5").reports("reordered 1").sends("");
-    // 6, 8, … 36 are 28 ms late, of which the first is resent when the bin of 24 ms ends.
+    // 6, 8, … 36 are 28 ms late. The first of them is retransmitted at the end of the bin of 24 ms.
     for n in 0..16 {
-        let (began, late, next) = (500 + 300 * n, 6 + 2 * n, 7 + 2 * n);
+        let began = 500 + 300 * n;
+        let late = 6 + 2 * n;
+        let next = 7 + 2 * n;
         t.at(began).writes(1).sends(&format!("{late}"));
         t.at(began + 10).writes(1).sends(&format!("{next}")).ssthresh(2.0);
         t.at(began + 110).ack(&format!("C{} S{next}", late - 1)).sends("");
@@ -120,31 +125,35 @@ fn a_reduction_of_before_anything_was_late_is_judged_again_by_what_is_known_sinc
     t.reports("reordered 1, spurious-fast-retransmit").cwnd(20.0).sends("");
 }
 
-/// Section 4: of two such reductions the first one's proof is out of memory when the second one is judged
-/// again, two generations of 1000 segments later: what the window was before it does not come back.
+/// Section 4: of two such reductions, the loss of the first is out of memory when the second one is
+/// judged again, two generations of 1000 segments later. The window before the first is not
+/// restored.
 #[test]
-fn a_reduction_whose_proof_is_out_of_memory_stands() {
+fn a_reduction_whose_loss_is_out_of_memory_stands() {
     let mut t = Trace::of("unruffled").fixed_window(20).writes(1).start();
     t.sends("1").at(10).writes(1).sends("2");
     t.at(110).ack("C0 S2").sends("").at(125).timer().reports("fast-retransmit").sends("R1");
     t.at(225).ack("C2").reports("recovered").cwnd(2.0).sends("").no_timer();
-    let (mut n, mut began) = (3, 300);
+    let mut n = 3;
+    let mut began = 300;
     for _ in 0..2100 {
         t.at(began).writes(1).sends(&n.to_string()).at(began + 100).ack(&format!("C{n}"));
         t.sends("");
-        (n, began) = (n + 1, began + 100);
+        n += 1;
+        began += 100;
     }
     t.at(began).writes(1).sends_any().at(began + 10).writes(1).sends_any();
     t.at(began + 110).ack(&format!("C{} S{}", n - 1, n + 1)).sends("");
     t.at(began + 125).timer().reports("fast-retransmit").sends(&format!("R{n}"));
     t.at(began + 225).ack(&format!("C{}", n + 1)).reports("recovered").cwnd(2.0).sends("");
-    // The next one is 24 ms late, which RACK waits for, and sixteen are by 28.
+    // The next one is 24 ms late, for which RACK waits, and sixteen are 28 ms late.
     for late in 0..17 {
-        (n, began) = (n + 2, began + 300);
+        n += 2;
+        began += 300;
         t.at(began).writes(1).sends(&n.to_string());
         t.at(began + 10).writes(1).sends(&(n + 1).to_string());
         t.at(began + 110).ack(&format!("C{} S{}", n - 1, n + 1)).sends("");
-        // Until more of them are known than may be resent in vain.
+        // Retransmitted until more of them are known than may be retransmitted spuriously.
         let resent = late == 1 || late == 2;
         if resent {
             let due = t.connection().poll_timeout().expect("a timer");
@@ -158,13 +167,13 @@ fn a_reduction_whose_proof_is_out_of_memory_stands() {
     }
     t.reports("reordered 1, spurious-fast-retransmit").sends("");
     let cwnd = t.connection().window().cwnd;
-    assert!(cwnd < 4.0, "what it has grown by since, and not {cwnd}");
+    assert!(cwnd < 4.0, "the growth since, and not {cwnd}");
 }
 
-/// Section 4: it is halved, though nothing is in flight any more when the proof is complete. 2 is 1 s
-/// late, so that τ_rtx is 1 s and τ_cc 1.25 s.
+/// Section 4: the flight is halved although nothing is in flight any more when the loss is
+/// confirmed. 2 is 1 s late, so τ_rtx is 1 s and τ_cc 1.25 s.
 #[test]
-fn a_window_is_halved_from_what_was_in_flight_when_the_loss_was_suspected() {
+fn a_confirmed_loss_halves_what_was_in_flight_when_it_was_suspected() {
     let mut t = Trace::of("unruffled").window(20).timestamps().writes(1).start();
     t.sends("1");
     t.at(10).writes(1).sends("2");
@@ -181,21 +190,22 @@ fn a_window_is_halved_from_what_was_in_flight_when_the_loss_was_suspected() {
     let sent = due.since(Instant::from_millis(100_000)).as_nanos() / 1_000_000;
     t.wait_until(due + Duration::from_millis(100));
     t.echoing(sent).ack("C23").reports("").cwnd(20.0).sends("").no_timer();
-    // Due at 2000 + 100 + 1250, and asked for when the next acknowledgement comes.
+    // Due at 2000 + 100 + 1250, and judged when the next acknowledgement arrives.
     t.at(3400).writes(1).sends("24");
     t.at(3500).echoing(3400).ack("C24").reports("fast-retransmit").ssthresh(10.0);
 }
 
-/// Section 4: what was suspected waits as long as it would have when reordering is forgotten meanwhile.
+/// Section 4: a suspicion waits as long as before if the latenesses expire meanwhile.
 #[test]
-fn what_is_pending_waits_as_long_as_before_when_reordering_is_forgotten() {
+fn a_pending_suspicion_keeps_its_wait_when_latenesses_expire() {
     let t = Trace::of("unruffled").set("memory", "100ms").set("margin", "20");
     let mut t = t.window(3000).writes(1).start();
     t.sends("1");
     t.at(10).writes(1).sends("2");
     t.at(20).writes(1).sends("3");
     t.at(100).ack("C1").sends("").at(120).ack("C1 S3").sends("");
-    // 2 was 20 ms late: proof waits for 400 ms, bounded by a round trip of 100 ms for each ten segments.
+    // 2 was 20 ms late: a loss is confirmed after 400 ms, bounded by a round trip of 100 ms for
+    // each ten segments.
     t.at(130).ack("C3").reports("reordered 1").sends("");
     t.at(200).writes(1010).sends_any().at(300).ack("C1013").sends_any();
     t.at(310).writes(1).sends("1014").at(320).writes(500).sends_any();
@@ -203,7 +213,8 @@ fn what_is_pending_waits_as_long_as_before_when_reordering_is_forgotten() {
     let due = t.connection().poll_timeout().expect("a timer");
     t.wait_until(due);
     t.timer().reports("").sends("R1014");
-    // Forgotten when the first of these comes. R1014 is lost as well, as RACK finds out: at 435 + 100 + 25.
+    // It expires when the first of these arrives. R1014 is lost as well, as RACK detects at 435 +
+    // 100 + 25.
     t.writes(1000).sends_any();
     t.at(535).ack("C1013 S1015-2100").reports("").sends("");
     t.at(536).ack("C1013 S1015-2101").reports("").sends("");
@@ -213,9 +224,9 @@ fn what_is_pending_waits_as_long_as_before_when_reordering_is_forgotten() {
     t.timer().reports("fast-retransmit").sends("R1014");
 }
 
-/// Section 4: what was resent because it was too big for the path was not lost.
+/// Section 4: a segment retransmitted because it was too big for the path was not lost.
 #[test]
-fn what_was_too_big_is_no_loss() {
+fn a_segment_that_was_too_big_is_no_loss() {
     let mut t = late_by_40_in(Trace::of("unruffled").window(20).min_mss(100), true);
     t.at(200).writes(10).sends("4-13");
     t.at(220).too_big(540, 4).cwnd(1.0).ssthresh(f64::INFINITY).sends_any();
@@ -229,22 +240,22 @@ fn what_was_too_big_is_no_loss() {
     t.ssthresh(f64::INFINITY);
 }
 
-/// Section 2: with timestamps, the echo tells the copies apart, however late the original is.
+/// Section 2: with timestamps, the echo distinguishes the copies, however late the original is.
 #[test]
-fn a_timestamp_that_is_older_than_the_retransmission_disproves() {
-    for (echo, seen, cwnd) in
+fn a_timestamp_older_than_the_retransmission_refutes_the_loss() {
+    for (echo, reported, cwnd) in
         [(200, "spurious-fast-retransmit, recovered", 20.0), (342, "recovered", 2.0)]
     {
         let mut t = missing_4(true);
         t.at(350).timer().reports("fast-retransmit").sends("");
-        t.at(460).echoing(echo).ack("C5").reports(seen).cwnd(cwnd).sends("");
+        t.at(460).echoing(echo).ack("C5").reports(reported).cwnd(cwnd).sends("");
     }
 }
 
-/// RFC 7323, section 4.3: the echo is of the first segment that an acknowledgement covers. Of those
-/// behind it, which were resent as well, it says nothing: nothing was late here.
+/// RFC 7323, section 4.3: the echo is that of the first segment that an acknowledgement covers. It
+/// says nothing about those after it, which were retransmitted as well: nothing was late here.
 #[test]
-fn an_echo_tells_only_of_the_first_segment() {
+fn an_echo_applies_to_the_first_segment_only() {
     for together in [false, true] {
         let mut t = Trace::of("unruffled").fixed_window(20).timestamps().writes(1).start();
         t.sends("1");
@@ -256,7 +267,7 @@ fn an_echo_tells_only_of_the_first_segment() {
             let resent = [(7, "R3"), (9, "R4")].iter().find(|(at, _)| *at == n).map_or("", |r| r.1);
             t.at(99 + n).ack(&format!("C2 S5-{n}")).sends(resent);
         }
-        // R3 and R4 left at 106 and 108; the receiver answers each, or both together.
+        // R3 and R4 were sent at 106 and 108; the receiver answers each, or both together.
         if !together {
             t.at(206).echoing(106).ack("C3");
         }
@@ -266,9 +277,10 @@ fn an_echo_tells_only_of_the_first_segment() {
     }
 }
 
-/// The same of a probe that repairs a loss while the acknowledgement of what is before it is delayed.
+/// The same for a probe that repairs a loss while the acknowledgement of the data before it is
+/// delayed.
 #[test]
-fn a_delayed_acknowledgement_does_not_disprove_what_a_probe_repaired() {
+fn a_delayed_acknowledgement_does_not_refute_a_loss_that_a_probe_repaired() {
     for echo in [300, 505] {
         let mut t = late_by_40_in(Trace::of("unruffled").fixed_window(20), true);
         t.at(300).writes(2).sends("4 5");
@@ -280,7 +292,8 @@ fn a_delayed_acknowledgement_does_not_disprove_what_a_probe_repaired() {
     }
 }
 
-/// So many segments more, of which all but the last are lost; three are suspected, and the fourth is due.
+/// Sends `sent` more segments, of which all but the last are lost. Three are suspected, and the
+/// fourth is due.
 fn three_suspected_of(sent: u64) -> Trace {
     let mut t = late_by_40(false);
     for n in 0..sent {
@@ -297,20 +310,20 @@ fn three_suspected_of(sent: u64) -> Trace {
     t
 }
 
-/// Section 4: so many at a time are proof by their number.
+/// Section 4: a number of suspicions at a time confirms them all.
 #[test]
-fn three_suspicions_at_a_time_are_proof() {
-    // Three are pending, and that is proof: half of a flight of five.
+fn three_suspicions_at_a_time_are_confirmed() {
+    // Three are pending, which confirms them: half of a flight of five.
     three_suspected_of(5).timer().reports("fast-retransmit").ssthresh(2.5).sends("R7");
 }
 
-/// Section 4: the round trip of a reduction ends while much is missing still; what ssthresh allows
-/// beyond what was let out until then is found by slow start, and not sent at once.
+/// Section 4: the round trip of a reduction ends while much is still missing. What ssthresh permits
+/// beyond what was sent until then is found by slow start, and not sent at once.
 #[test]
-fn what_a_reduction_left_missing_is_not_resent_in_a_burst() {
+fn segments_still_missing_after_a_reduction_are_not_retransmitted_in_a_burst() {
     let mut t = three_suspected_of(20);
     t.timer().reports("fast-retransmit").ssthresh(10.0).sends("R7");
-    // The others come due, but nothing more leaves.
+    // The others come due, but nothing more is sent.
     let silent = |t: &mut Trace, until: u64| {
         while let Some(due) = t.connection().poll_timeout() {
             if due >= Instant::from_millis(100_000 + until) {
@@ -324,13 +337,13 @@ fn what_a_reduction_left_missing_is_not_resent_in_a_burst() {
     // PRR: as many as arrived, and one.
     t.at(446).ack("C7 S23").cwnd(5.0).sends("R8-12");
     silent(&mut t, 546);
-    // 5, of which a tenth is for what is late, as usual.
+    // 5, of which a tenth is room for the usual late segments.
     t.at(546).ack("C8 S23").reports("recovered").cwnd(5.0 / 1.1).pipe(4).ssthresh(10.0).sends("");
-    // Slow start: that 13 to 22 are missing is what the reduction was for.
+    // Slow start: the reduction was already made for 13 to 22, which are missing.
     t.at(547).ack("C9 S23").reports("").cwnd(5.0 / 1.1 + 1.0).sends("R13-15");
 }
 
-/// Section 4: what was sent when the window came down at 350 arrives at 451, but what was sent before it
+/// Section 4: what was sent at the reduction, at 350, arrives at 451, but what was sent before it
 /// may be suspected until 350 + 100 + 41.9.
 #[test]
 fn a_reduction_lasts_until_what_was_sent_before_it_would_be_suspected() {
@@ -342,25 +355,27 @@ fn a_reduction_lasts_until_what_was_sent_before_it_would_be_suspected() {
     t.timer().reports("").sends("").at(551).ack("C3 S5-7").reports("recovered");
 }
 
-/// Section 4: until the window has come down, the queue is as full as it was; 6 was sent before that.
+/// Section 4: until the window has shrunk, the queue is as full as before; 6 was sent before that.
 #[test]
-fn a_reduction_answers_what_was_sent_until_the_window_has_come_down() {
+fn a_reduction_covers_what_was_sent_until_the_window_has_shrunk() {
     let mut t = missing_4(false);
     t.at(350).timer().reports("fast-retransmit").at(351).writes(1).sends("6");
     t.at(443).ack("C5").reports("recovered").cwnd(2.0).at(444).writes(1).sends("7");
     t.at(544).ack("C5 S7").reports("").ssthresh(2.0).sends("R6");
-    // That is proof by now: 351 + 100 + 50 is over.
+    // This is confirmed by now: 351 + 100 + 50 has passed.
     t.timer().reports("").ssthresh(2.0);
 }
 
-/// Section 5: the retransmission timer restarts with every delivery, so that a hole may be open for
+/// Section 5: the retransmission timer restarts with every delivery, so a hole may be open for
 /// longer than the timeout.
 #[test]
-fn what_is_sacked_restarts_the_retransmission_timer() {
+fn a_sacked_segment_restarts_the_retransmission_timer() {
     let mut t = missing_4(false);
-    // 4 is lost for good, however often it is resent. All else arrives, a segment in 100 ms.
+    // 4 never arrives, however often it is retransmitted. Everything else arrives, one segment in
+    // 100 ms.
     for n in 0..20_u64 {
-        let (sent, now) = (6 + n, Instant::from_millis(100_400 + 100 * n));
+        let sent = 6 + n;
+        let now = Instant::from_millis(100_400 + 100 * n);
         while let Some(due) = t.connection().poll_timeout().filter(|&due| due < now) {
             t.wait_until(due);
             t.timer();
@@ -373,12 +388,12 @@ fn what_is_sacked_restarts_the_retransmission_timer() {
     }
 }
 
-/// Section 5: but not when the receiver took back what it had SACKed (RFC 2018, section 8), which
-/// nothing but the timeout has resent.
+/// Section 5: it does not restart if the receiver has dropped what it had SACKed (RFC 2018, section
+/// 8), which only the timeout retransmits.
 #[test]
-fn what_the_receiver_took_back_is_resent_after_the_timeout() {
+fn data_that_the_receiver_dropped_is_retransmitted_after_the_timeout() {
     let mut t = missing_4(false);
-    // 4 arrives, and 5, which was SACKed, is wanted again.
+    // 4 arrives, and 5, which was SACKed, is missing again.
     t.at(345).ack("C4").sends("");
     for n in 0..10 {
         t.at(400 + 100 * n).writes(1).sends(&(6 + n).to_string());
@@ -387,10 +402,10 @@ fn what_the_receiver_took_back_is_resent_after_the_timeout() {
     t.at(1345).timer().reports("timeout").sends("T5");
 }
 
-/// Section 5: when nothing is delivered for two round trips, the last segment is resent, though a
-/// hole is open and recovery is under way; the timeout is still far.
+/// Section 5: when nothing is delivered for two round trips, the last segment is retransmitted,
+/// although a hole is open and recovery is in progress; the timeout is still far.
 #[test]
-fn silence_is_probed_whatever_is_open() {
+fn silence_is_probed_also_during_recovery() {
     let mut t = missing_4(false);
     t.at(349).writes(1).sends("6");
     t.at(350).timer().reports("fast-retransmit").sends("");
@@ -400,38 +415,38 @@ fn silence_is_probed_whatever_is_open() {
     t.timer().reports("probe").sends("P6");
 }
 
-/// Section 5: in doubt the window grows by what is delivered, in whatever order, and new data goes
-/// while the pipe has room.
+/// Section 5: while losses are uncertain the window grows by what is delivered, in any order, and
+/// new data is sent while the pipe has room.
 #[test]
 fn the_window_grows_by_what_is_sacked() {
-    for (name, cwnd, sends) in [("unruffled", 5.0, "8 9"), ("rack", 4.0, "8")] {
+    for (name, cwnd, sent) in [("unruffled", 5.0, "8 9"), ("rack", 4.0, "8")] {
         let mut t = Trace::of(name).window(4).writes(1).start();
         t.sends("1");
         t.at(10).writes(1).sends("2");
         t.at(20).writes(1).sends("3");
         t.at(100).ack("C1").sends("");
         t.at(120).ack("C1 S3").sends("");
-        // RACK finds out by the duplicate of R2 that 2 had only been late.
+        // RACK detects by the duplicate of R2 that 2 was only late.
         t.at(130).ack("C3").reports("reordered 1").cwnd(4.0).sends("");
         t.at(200).writes(10).sends("4-7");
-        t.at(300).ack("C3 S5").cwnd(cwnd).sends(sends);
+        t.at(300).ack("C3 S5").cwnd(cwnd).sends(sent);
     }
 }
 
-/// Section 5: of 20 segments in a round trip of 100 ms, 20 · (40 + 0 + 0) / 3 / 100 = 2.67 are late at
-/// a time, by the three samples; so three more than cwnd may be in the pipe.
+/// Section 5: of 20 segments in a round trip of 100 ms, 20 · (40 + 0 + 0) / 3 / 100 = 2.67 are late
+/// at a time, by the three samples; so three more than cwnd may be in the pipe.
 #[test]
-fn what_is_late_as_usual_leaves_room_for_new_data() {
+fn the_usual_late_segments_leave_room_for_new_data() {
     for (bound, sends) in [(1000, "4-26"), (22, "4-25"), (20, "4-23")] {
         let mut t = late_by_40_in(Trace::of("unruffled").fixed_window(bound).window(20), false);
         t.at(200).writes(40).sends(sends);
     }
 }
 
-/// Section 5: with that room for 23, a window of 20 in flight is not full, and does not grow, though
-/// nothing is open when the next acknowledgement comes.
+/// Section 5: with that room for 23, a window of 20 in flight is not full and does not grow,
+/// although nothing is open when the next acknowledgement arrives.
 #[test]
-fn what_is_acknowledged_in_order_grows_the_window_only_if_the_room_is_full() {
+fn acknowledgements_in_order_grow_the_window_only_if_the_room_is_full() {
     for (written, cwnd) in [(20, 20.0), (23, 21.0)] {
         let mut t = late_by_40_in(Trace::of("unruffled").fixed_window(1000).window(20), false);
         t.at(200).writes(written).sends(&format!("4-{}", written + 3));
@@ -439,10 +454,10 @@ fn what_is_acknowledged_in_order_grows_the_window_only_if_the_room_is_full() {
     }
 }
 
-/// docs/architecture.md: of acknowledgements that are read together all count, if the window was full
+/// docs/architecture.md: acknowledgements processed together all count, if the window was full
 /// before the first.
 #[test]
-fn acknowledgements_that_are_read_together_all_grow_the_window() {
+fn acknowledgements_delivered_together_all_grow_the_window() {
     for batch in [1, 4, 8] {
         let mut t = late_by_40_in(Trace::of("unruffled").window(20), true);
         t.at(200).writes(1000).sends_any().at(300).echoing(200);
@@ -456,9 +471,10 @@ fn acknowledgements_that_are_read_together_all_grow_the_window() {
     }
 }
 
-/// R2 is spurious by RACK's guard when the hole is closed 15 ms after it left. The next segment that
-/// arrives is 4, which was sent before R2 or else as soon as recovery is over.
-fn closed_soon_after_being_resent(name: &str, before: bool) -> Trace {
+/// Plays a hole that is closed 15 ms after its retransmission R2, which is spurious by RACK's
+/// guard. The next segment that arrives is 4, which was sent before R2 or as soon as recovery has
+/// ended.
+fn closed_soon_after_its_retransmission(name: &str, before: bool) -> Trace {
     let mut t = Trace::of(name).fixed_window(20).writes(1).start();
     t.sends("1");
     t.at(10).writes(1).sends("2");
@@ -481,23 +497,23 @@ fn closed_soon_after_being_resent(name: &str, before: bool) -> Trace {
     t
 }
 
-/// Section 2: where the order is kept, what was sent before R2 arrives before it. 4 was and did not, so
-/// it was not R2 that closed the hole: 2 was late by 150 − 10 − 100 = 40 ms, and the reduction is taken
-/// back.
+/// Section 2: on a path that keeps order, what was sent before R2 arrives before it. 4 was sent
+/// before R2 and arrives later, so R2 did not close the hole: 2 was late by 150 − 10 − 100 = 40 ms,
+/// and the reduction is undone.
 #[test]
-fn what_was_sent_before_a_retransmission_and_comes_later_tells_that_the_original_came() {
-    let mut t = closed_soon_after_being_resent("unruffled", true);
+fn a_segment_sent_before_a_retransmission_and_arriving_later_proves_that_the_original_came() {
+    let mut t = closed_soon_after_its_retransmission("unruffled", true);
     t.reports("spurious-fast-retransmit, recovered").cwnd(20.0);
     assert!((t.variable("lateness_longest") - 0.040).abs() < 1e-9);
     assert!((t.variable("tau_cc") - 0.050).abs() < 1e-9);
 }
 
-/// Section 2: 4 was sent after R2. It may have been R2 that closed the hole, if the round trips of
-/// before were measured behind a queue that is empty now: RACK's reduction stands, and nothing was late.
+/// Section 2: 4 was sent after R2. R2 may have closed the hole, if earlier round trips were
+/// measured behind a queue that is empty now. RACK's reduction stands, and nothing was late.
 #[test]
-fn what_was_sent_after_a_retransmission_tells_nothing() {
+fn a_segment_sent_after_a_retransmission_proves_nothing() {
     for name in ["rack", "unruffled"] {
-        let mut t = closed_soon_after_being_resent(name, false);
+        let mut t = closed_soon_after_its_retransmission(name, false);
         t.reports("").cwnd(2.0);
         assert_eq!(
             t.connection().variable("tau_cc", Instant::from_millis(100_251)),
@@ -511,11 +527,11 @@ fn what_was_sent_after_a_retransmission_tells_nothing() {
     }
 }
 
-/// Section 2: as long as nothing was late, only what was sent once can be the front. R1 is RACK's, and
-/// so 3 is resent as soon as 1 is acknowledged: 120 + 110 + 0 < 235. Its original comes, by the
-/// timestamp, behind 2 alone, and so in order.
+/// Section 2: as long as nothing was late, only segments sent once can be the front. RACK sends R1,
+/// and so 3 is retransmitted as soon as 1 is acknowledged: 120 + 110 + 0 < 235. By its timestamp
+/// the original of 3 arrives after 2 only, and so in order.
 #[test]
-fn what_comes_behind_a_retransmission_is_not_late_as_long_as_nothing_was() {
+fn a_segment_that_arrives_after_a_retransmission_is_not_late_while_nothing_was() {
     let mut t = Trace::of("unruffled").fixed_window(20).timestamps().writes(1).start();
     t.sends("1");
     t.at(10).writes(1).sends("2");
@@ -527,7 +543,7 @@ fn what_comes_behind_a_retransmission_is_not_late_as_long_as_nothing_was() {
     assert_eq!(t.connection().variable("tau_cc", Instant::from_millis(100_236)), None);
 }
 
-/// Nothing came late: RACK in every respect.
+/// Nothing was late: the sender equals RACK.
 #[test]
 fn without_lateness_it_is_rack() {
     for name in ["rack", "unruffled"] {
@@ -540,19 +556,21 @@ fn without_lateness_it_is_rack() {
     }
 }
 
-/// Section 5: after a timeout all is missing, far more than is usually late, and the window grows all
-/// the same, by a segment for each that is delivered.
+/// Section 5: after a timeout everything is missing, far more than is usually late. The window
+/// grows nevertheless, by a segment for each one delivered.
 #[test]
 fn after_a_timeout_the_window_doubles_in_a_round_trip() {
     let mut t = late_by_40(true);
     t.at(300).writes(9).sends("4-12");
-    // All of it is lost: the last one asks in vain, twice it is believed to be, then the timer expires.
-    for (sees, sends) in [("probe", "P12"), ("fast-retransmit", ""), ("", ""), ("timeout", "T4")] {
+    // Everything is lost: the probe gets no answer, two losses are confirmed, then the timer
+    // expires.
+    for (reported, sent) in [("probe", "P12"), ("fast-retransmit", ""), ("", ""), ("timeout", "T4")]
+    {
         let due = t.connection().poll_timeout().expect("a timer");
         t.wait_until(due);
-        t.timer().reports(sees).sends(sends);
+        t.timer().reports(reported).sends(sent);
     }
-    // What is resent now was sent so long ago that it is proved at once.
+    // Segments retransmitted now were sent so long ago that their loss is confirmed at once.
     t.timer().reports("").cwnd(1.0);
     t.at(1800).ack("C4").cwnd(2.0).sends("T5 T6").timer();
     t.at(1900).ack("C5").cwnd(3.0).sends("T7 T8").timer();
@@ -561,9 +579,9 @@ fn after_a_timeout_the_window_doubles_in_a_round_trip() {
     t.at(1903).ack("C5 S7-9").cwnd(5.2).ssthresh(4.5).sends("");
 }
 
-/// Segment `n` leaves, and the next one 10 ms later, which arrives. The first is resent after so many
-/// milliseconds.
-fn resent_after(t: &mut Trace, began: u64, n: u64) -> Duration {
+/// Sends segment `n`, and 10 ms later the next one, which arrives. Returns the time after which `n`
+/// is retransmitted.
+fn retransmitted_after(t: &mut Trace, began: u64, n: u64) -> Duration {
     t.at(began).writes(1).sends(&format!("{n}"));
     t.at(began + 10).writes(1).sends(&format!("{}", n + 1));
     t.at(began + 110).ack(&format!("C{} S{}", n - 1, n + 1)).sends("");
@@ -573,9 +591,9 @@ fn resent_after(t: &mut Trace, began: u64, n: u64) -> Duration {
     Duration::from_millis(110) + waited
 }
 
-/// Section 4: the DSACK that would have told was lost, as another was that was due.
+/// Section 4: a DSACK that would have refuted a loss was itself lost, like another expected one.
 #[test]
-fn as_many_reports_as_can_be_expected_to_be_lost_prove_nothing() {
+fn losses_within_the_expected_number_of_lost_reports_do_not_count() {
     let mut t = Trace::of("unruffled").fixed_window(20).writes(1).start();
     t.sends("1");
     t.at(10).writes(1).sends("2");
@@ -583,26 +601,27 @@ fn as_many_reports_as_can_be_expected_to_be_lost_prove_nothing() {
     t.at(100).ack("C1").sends("");
     t.at(120).ack("C1 S3").sends("").at(135).timer().reports("fast-retransmit").sends("R2");
     t.at(235).ack("C3").reports("recovered").sends("");
-    // 2 is 250 ms late: from now on 312.5 ms are proof.
+    // 2 is 250 ms late: from now on a loss is confirmed after 312.5 ms.
     t.at(360).ack("C3 D2").reports("spurious 2, reordered 1, spurious-fast-retransmit").sends("");
     for n in 0..5 {
-        let (first, last) = (4 + 20 * n, 23 + 20 * n);
+        let first = 4 + 20 * n;
+        let last = 23 + 20 * n;
         t.at(600 + 100 * n).writes(20).sends(&format!("{first}-{last}"));
         t.at(700 + 100 * n).ack(&format!("C{last}")).sends("");
     }
     // 104 is lost: of a hundred, one may now be later than the wait.
-    assert_eq!(resent_after(&mut t, 2000, 104), Duration::from_millis(100) + TWO_HUNDRED_FIFTY);
+    assert_eq!(retransmitted_after(&mut t, 2000, 104), Duration::from_millis(100) + BIN_OF_250_MS);
     t.past(2412).after_ns(499_999).timer().reports("fast-retransmit");
     t.at(2469).ack("C105").reports("recovered").sends("");
-    // 106 and 108 come before their copies can. One of the two reports that are due comes.
-    assert_eq!(resent_after(&mut t, 3000, 106), Duration::from_millis(125));
+    // 106 and 108 arrive before their copies can. One of the two reports that are due arrives.
+    assert_eq!(retransmitted_after(&mut t, 3000, 106), Duration::from_millis(125));
     t.at(3130).ack("C107").sends("").at(3226).ack("C107 D106").reports("spurious 106, reordered 1");
-    resent_after(&mut t, 4000, 108);
+    retransmitted_after(&mut t, 4000, 108);
     t.at(4140).ack("C109").reports("").sends("");
-    // 110 and 112 arrive after their copies can, and nothing tells by which transmission. One report has
-    // told what nothing else did, that of 2, so that one of theirs may have been lost.
+    // 110 and 112 arrive after their copies can, and nothing shows which transmission arrived. Only
+    // a report refuted the loss of 2, so one of the reports for these may have been lost.
     for (n, began) in [(110, 5000), (112, 6000)] {
-        resent_after(&mut t, began, n);
+        retransmitted_after(&mut t, began, n);
         t.at(began + 250).ack(&format!("C{}", n + 1)).reports("").sends("");
     }
     t.at(7000).writes(1).sends("114").at(7100).ack("C114").reports("fast-retransmit").sends("");

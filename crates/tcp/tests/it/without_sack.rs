@@ -1,4 +1,4 @@
-//! Peers that do not know SACK: senders that live by it fall back to RFC 5681 and RFC 6582.
+//! Peers without SACK: senders that rely on it fall back to RFC 5681 and RFC 6582.
 
 use crate::wire::{End, config};
 use unruffled_tcp::Event;
@@ -22,14 +22,14 @@ fn three_duplicates_begin_fast_retransmit() {
     }
 }
 
-/// So many segments of 1000 octets, from the first one on.
+/// Returns `count` segments of 1000 octets, from the first one on.
 fn segments(count: u32) -> String {
     let all = (0..count).map(|n| format!(". {}:{} a1", n * 1000 + 1, n * 1000 + 1001));
     all.collect::<Vec<_>>().join(", ")
 }
 
-/// RFC 4653, section 3.1: what an acknowledgement with SACK blocks begins does not begin. The standard
-/// holds, and RFC 3042.
+/// RFC 4653, section 3.1: without SACK blocks Extended Limited Transmit does not begin. The
+/// standard applies, and RFC 3042.
 #[test]
 fn ncr_waits_no_longer_than_the_standard() {
     for name in ["ncr-careful", "ncr-aggressive"] {
@@ -53,9 +53,9 @@ fn a_fin_is_no_duplicate() {
     }
 }
 
-/// The first two of six are lost: a partial acknowledgement resends the second (RFC 6582).
+/// The first two of six are lost: a partial acknowledgement retransmits the second (RFC 6582).
 #[test]
-fn a_partial_acknowledgement_resends_the_next_hole() {
+fn a_partial_acknowledgement_retransmits_the_next_hole() {
     for name in ["rack", "quic"] {
         let mut t = end(name, 6);
         t.writes(6000);
@@ -66,7 +66,7 @@ fn a_partial_acknowledgement_resends_the_next_hole() {
     }
 }
 
-/// Section 7: the tail loss probe needs SACK; the timeout does not.
+/// Section 7: the tail loss probe requires SACK; the timeout does not.
 #[test]
 fn there_is_no_tail_loss_probe() {
     let mut t = end("rack", 4);

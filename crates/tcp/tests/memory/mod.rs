@@ -1,4 +1,5 @@
-//! Connections whose octets are counted by the allocator: those who count must be alone in their process.
+//! Connections whose octets the allocator counts. Each test that uses them must be alone in its
+//! process.
 
 use peak_alloc::PeakAlloc;
 use unruffled_tcp::{Config, Connection, Flags, Segment, SeqNr, Variant};
@@ -10,13 +11,13 @@ static ALLOCATOR: PeakAlloc = PeakAlloc;
 /// Octets of a segment.
 pub(crate) const MSS: u32 = 1000;
 
-/// What is allocated, by whomever.
+/// Returns the octets allocated by the process.
 pub(crate) fn allocated() -> usize {
     ALLOCATOR.current_usage()
 }
 
-/// A connection that has just been established, at `now`, with an initial window of so many segments; its
-/// first sequence number; and the peer's SYN.
+/// Returns a connection that has just been established, at `now`, with an initial window of
+/// `window` segments; its first sequence number; and the peer's SYN-ACK.
 pub(crate) fn established(
     variant: &Variant,
     window: u32,

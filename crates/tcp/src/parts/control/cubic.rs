@@ -1,5 +1,5 @@
 //! CUBIC (RFC 9438): a window that grows with the cube of the time since the last reduction, first
-//! towards the window at which that happened, then beyond it.
+//! towards the window before the reduction, then beyond it.
 
 use std::borrow::Cow;
 
@@ -36,26 +36,28 @@ pub(crate) const CUBIC: Kind<AnyControl> = Kind::new::<Settings>("cubic", |value
     maker(values, |settings: Settings, _| AnyControl::Cubic(Cubic::new(settings.c, settings.beta)))
 });
 
-/// The variables of section 4.1.2 that section 4.9.2 saves. Windows in segments, times in seconds.
+/// Variables of section 4.1.2, which section 4.9.2 saves. Windows are in segments, times in
+/// seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct State {
-    /// W_max; none before the first reduction.
+    /// W_max, or `None` before the first reduction.
     w_max: Option<f64>,
     /// cwnd_prior.
     cwnd_prior: f64,
-    /// The congestion avoidance stage under way; none in slow start and recovery.
+    /// Present stage of congestion avoidance, or `None` in slow start and recovery.
     stage: Option<Stage>,
-    /// The last reduction was a timeout's: the next stage starts from the window it finds.
+    /// Whether a timeout caused the last reduction. Then the next stage starts from the window at
+    /// its beginning.
     after_timeout: bool,
 }
 
 /// One stage of congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stage {
-    /// t_epoch, moved on by the times in which the window could not grow.
+    /// t_epoch, moved forward by the time in which the window could not grow.
     epoch: Instant,
     k: f64,
-    /// The W_max that the cubic function aims at.
+    /// W_max of the cubic function.
     origin: f64,
     /// W_est.
     w_est: f64,
@@ -67,13 +69,13 @@ pub(crate) struct Cubic {
     c: f64,
     beta: f64,
     state: State,
-    /// When the stage last heard of an acknowledgement.
-    heard: Instant,
+    /// Time of the last acknowledgement in the stage.
+    last_ack: Instant,
 }
 
 impl Cubic {
     fn new(c: f64, beta: f64) -> Self {
-        Self { c, beta, state: State::default(), heard: Instant::ZERO }
+        Self { c, beta, state: State::default(), last_ack: Instant::ZERO }
     }
 
     /// Equation 1.
@@ -81,7 +83,8 @@ impl Cubic {
         self.c * (t - stage.k).powi(3) + stage.origin
     }
 
-    /// Section 4.2, equation 2; section 4.8 after a timeout; section 4.10 without a W_max.
+    /// Begins a stage: section 4.2, equation 2; section 4.8 after a timeout; section 4.10 without a
+    /// W_max.
     fn begin_stage(&mut self, cwnd: f64, now: Instant) -> Stage {
         if self.state.w_max.is_none() {
             self.state.cwnd_prior = cwnd;
@@ -90,21 +93,21 @@ impl Cubic {
             self.state.w_max = Some(cwnd);
         }
         let w_max = self.state.w_max;
-        // Above W_max equation 2 would give a negative K and a leap; the cubic function starts from
-        // its flat part instead, as after a timeout.
+        // Above W_max, equation 2 would give a negative K and a jump. The cubic function starts
+        // from its flat part instead, as after a timeout.
         let origin = w_max.map_or(cwnd, |w_max| w_max.max(cwnd));
         let k = ((origin - cwnd) / self.c).cbrt();
         Stage { epoch: now, k, origin, w_est: cwnd }
     }
 
-    /// One acknowledgement in congestion avoidance (sections 4.2 to 4.5).
+    /// Grows the window by one acknowledgement in congestion avoidance (sections 4.2 to 4.5).
     fn avoid_congestion(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow) {
         let cwnd = window.cwnd;
         let mut stage = match self.state.stage {
             Some(stage) => stage,
             None => self.begin_stage(cwnd, flow.now),
         };
-        self.heard = flow.now;
+        self.last_ack = flow.now;
         let t = flow.now.since(stage.epoch).as_secs_f64();
         // Section 4.3, equation 4.
         let alpha = if stage.w_est >= self.state.cwnd_prior {
@@ -114,7 +117,7 @@ impl Cubic {
         };
         stage.w_est += alpha * f64::from(acked) / cwnd;
         if self.w_cubic(&stage, t) < stage.w_est {
-            // The window never shrinks here: what the cubic function gave before stays.
+            // The window never shrinks here: earlier growth by the cubic function stays.
             window.cwnd = cwnd.max(stage.w_est);
         } else {
             let rtt = flow.srtt.unwrap_or_default().as_secs_f64();
@@ -129,7 +132,7 @@ impl State {
     pub(super) fn scale(&mut self, ratio: f64) {
         self.w_max = self.w_max.map(|w_max| w_max * ratio);
         self.cwnd_prior *= ratio;
-        // What K and t were reckoned for is over: the next acknowledgement begins a stage.
+        // K and t were computed for the old size: the next acknowledgement begins a stage.
         self.stage = None;
     }
 }
@@ -149,10 +152,10 @@ impl CongestionControl for Cubic {
     }
 
     fn on_limited(&mut self, flow: &Flow) {
-        // Section 4.2: t leaves out the times in which something else than cwnd was the limit.
+        // Section 4.2: t excludes times in which cwnd was not the limit.
         if let Some(stage) = &mut self.state.stage {
-            stage.epoch = (stage.epoch + flow.now.since(self.heard)).min(flow.now);
-            self.heard = flow.now;
+            stage.epoch = (stage.epoch + flow.now.since(self.last_ack)).min(flow.now);
+            self.last_ack = flow.now;
         }
     }
 
@@ -176,7 +179,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_undo(&mut self, window: &Window, saved: &Snapshot) {
-        // Section 4.9.2: only while the window is still below what it was.
+        // Section 4.9.2: only while the window is still below its size before the reduction.
         if let Variables::Cubic(state) = saved.0
             && window.cwnd < self.state.cwnd_prior
         {
@@ -205,7 +208,7 @@ mod tests {
         assert!((found - expected).abs() < 5e-4, "found {found}, expected {expected}");
     }
 
-    /// A window of 100 that lost a segment at 0 s.
+    /// Returns the state after a window of 100 lost a segment at 0 s.
     fn after_a_loss_at_100() -> (Cubic, Window) {
         let mut cubic = Cubic::new(0.4, 0.7);
         let mut window = Window { cwnd: 100.0, ssthresh: 50.0 };
@@ -227,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_leaves_seven_tenths_of_the_flight_and_remembers_the_window() {
+    fn a_loss_leaves_seven_tenths_of_the_flight_and_stores_the_window() {
         let (cubic, window) = after_a_loss_at_100();
         assert_eq!(window.ssthresh, 70.0);
         assert_eq!((cubic.state.w_max, cubic.state.cwnd_prior), (Some(100.0), 100.0));
@@ -255,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn the_convex_region_leaves_w_max_behind() {
+    fn the_convex_region_grows_beyond_w_max() {
         let (mut cubic, mut window) = after_a_loss_at_100();
         cubic.grow(&mut window, 1, 1, &flow(1.0, 70.0));
         window.cwnd = 101.0;
@@ -285,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reno_friendly_region_where_the_cube_is_slower() {
+    fn the_reno_friendly_region_applies_where_the_cube_is_slower() {
         let mut cubic = Cubic::new(0.4, 0.7);
         let mut window = Window { cwnd: 10.0, ssthresh: 5.0 };
         window.ssthresh = cubic.on_loss(&window, false, &flow(0.0, 10.0));
@@ -307,14 +310,14 @@ mod tests {
     }
 
     #[test]
-    fn fast_convergence_gives_way_when_the_second_loss_comes_earlier() {
+    fn fast_convergence_lowers_w_max_when_the_second_loss_comes_earlier() {
         let (mut cubic, mut window) = after_a_loss_at_100();
         window.cwnd = 80.0;
-        // 80 < W_max 100: W_max = 80·(1 + 0.7)/2 = 68; ssthresh is 56 all the same.
+        // 80 < W_max 100: W_max = 80·(1 + 0.7)/2 = 68; ssthresh is 56 nevertheless.
         let ssthresh = cubic.on_loss(&window, false, &flow(5.0, 80.0));
         near(ssthresh, 56.0);
         assert_eq!((cubic.state.w_max, cubic.state.cwnd_prior), (Some(68.0), 80.0));
-        // Lost above W_max, all of it counts.
+        // A loss above W_max: W_max is the whole window.
         window.cwnd = 90.0;
         cubic.on_loss(&window, false, &flow(9.0, 90.0));
         assert_eq!(cubic.state.w_max, Some(90.0));
@@ -326,7 +329,7 @@ mod tests {
         let mut window = Window { cwnd: 100.0, ssthresh: 50.0 };
         window.ssthresh = cubic.on_loss(&window, true, &flow(0.0, 100.0));
         assert_eq!(window.ssthresh, 70.0);
-        // Slow start has come to ssthresh: K = 0, W_max = 70; t = 2 s: 0.4·2.1³ + 70 = 73.7044.
+        // Slow start has reached ssthresh: K = 0, W_max = 70; t = 2 s: 0.4·2.1³ + 70 = 73.7044.
         window.cwnd = 70.0;
         cubic.grow(&mut window, 1, 1, &flow(3.0, 70.0));
         assert_eq!((stage(&cubic).k, stage(&cubic).origin), (0.0, 70.0));
@@ -351,12 +354,12 @@ mod tests {
     fn smaller_segments_leave_the_windows_in_octets() {
         let (mut cubic, mut window) = after_a_loss_at_100();
         cubic.grow(&mut window, 1, 1, &flow(1.0, 70.0));
-        // Half as large: 140 segments are what 70 were.
+        // Half as large: 140 segments instead of 70.
         window.cwnd *= 2.0;
         cubic.on_smaller_segments(2.0);
         assert_eq!(cubic.state.w_max, Some(200.0));
-        // Six seconds, an acknowledgement each 10 ms: more than K, the cube root of 60/0.4, so that it
-        // is nearly back.
+        // Six seconds with an acknowledgement each 10 ms are more than K, the cube root of 60/0.4,
+        // so the window has almost returned.
         for i in 1..=600 {
             cubic.grow(&mut window, 1, 1, &flow(1.0 + f64::from(i) / 100.0, 140.0));
         }
@@ -367,7 +370,7 @@ mod tests {
     fn time_in_which_the_window_was_not_the_limit_does_not_count() {
         let (mut cubic, mut window) = after_a_loss_at_100();
         cubic.grow(&mut window, 1, 1, &flow(1.0, 70.0));
-        // Full until 2 s, then not until 10 s, heard of at 6 s and 10 s: t = 1 s at 10 s.
+        // Full until 2 s, then not until 10 s, with reports at 6 s and 10 s: t = 1 s at 10 s.
         cubic.grow(&mut window, 1, 1, &flow(2.0, 70.0));
         cubic.on_limited(&flow(6.0, 30.0));
         cubic.on_limited(&flow(10.0, 30.0));
@@ -375,11 +378,12 @@ mod tests {
     }
 
     #[test]
-    fn an_undo_brings_back_all_variables() {
+    fn an_undo_restores_all_variables() {
         let (mut cubic, mut window) = after_a_loss_at_100();
         cubic.grow(&mut window, 1, 1, &flow(1.0, 70.0));
         cubic.grow(&mut window, 1, 1, &flow(2.0, 70.0));
-        let (state, saved) = (cubic.state, cubic.snapshot());
+        let state = cubic.state;
+        let saved = cubic.snapshot();
         window.ssthresh = cubic.on_loss(&window, false, &flow(3.0, 70.0));
         window.cwnd = window.ssthresh;
         assert_ne!(cubic.state, state);
@@ -388,9 +392,10 @@ mod tests {
     }
 
     #[test]
-    fn an_undo_of_two_reductions_goes_back_behind_the_first() {
+    fn an_undo_of_two_reductions_restores_the_state_before_the_first() {
         let (mut cubic, mut window) = after_a_loss_at_100();
-        let (state, saved) = (cubic.state, cubic.snapshot());
+        let state = cubic.state;
+        let saved = cubic.snapshot();
         for time in [3.0, 4.0] {
             window.ssthresh = cubic.on_loss(&window, false, &flow(time, window.cwnd));
             window.cwnd = window.ssthresh;
@@ -400,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn an_undo_that_comes_after_the_window_has_grown_back_changes_nothing() {
+    fn an_undo_after_the_window_has_grown_back_changes_nothing() {
         let (mut cubic, mut window) = after_a_loss_at_100();
         let saved = cubic.snapshot();
         window.ssthresh = cubic.on_loss(&window, false, &flow(3.0, 70.0));

@@ -1,6 +1,7 @@
-//! AVG-DEV (K.-C. Leung, C. Ma, "Enhancing TCP performance to persistent packet reordering", 2005):
-//! the duplicate threshold is an average of the reordering lengths of spurious fast retransmits and a
-//! share of their mean deviation, bounded so that it should cause no timeout; a timeout lets it decay.
+//! AVG-DEV (K.-C. Leung, C. Ma, "Enhancing TCP performance to persistent packet reordering", 2005).
+//! The duplicate threshold is the average reordering length of spurious fast retransmits plus a
+//! share of the mean deviation. It is bounded so that it should not cause a timeout, and decays
+//! after a timeout.
 
 #[cfg(test)]
 mod tests;
@@ -54,32 +55,32 @@ pub(crate) const AVG_DEV: Kind<Detector> = Kind::new::<Settings>("avg-dev", |val
 });
 
 choice! {
-    /// Which reordering lengths count.
+    /// Reordering lengths that are sampled.
     Samples {
         /// One "when detecting a false fast retransmission" (section III-D).
         SpuriousFastRetransmits = "false-fast-retransmit",
         /// Those "reported by a TCP receiver with the duplicate selective acknowledgement (DSACK)
         /// extension" (abstract).
         ByDsack = "dsack",
-        /// "After a reordering event of length N is detected" (figure 1), whatever detected it.
+        /// "After a reordering event of length N is detected" (figure 1), by any means.
         All = "all",
     }
 }
 choice! {
-    /// How long bound (11) holds.
+    /// How long bound (11) stays in force.
     Bound {
-        /// It lapses as the timeout's does.
+        /// It lapses like the bound of a timeout.
         Lapsing = "lapsing",
-        /// It holds whatever comes.
+        /// It always holds.
         Always = "always",
     }
 }
 choice! {
-    /// Which duplicate makes a loss.
+    /// Duplicate that causes a loss.
     Trigger {
-        /// The one above the threshold.
+        /// The first one above the threshold.
         Above = "above",
-        /// The threshold-th.
+        /// The one that reaches the threshold.
         At = "at",
     }
 }
@@ -91,16 +92,16 @@ struct Lengths {
     mdev: f64,
 }
 
-/// AVG-DEV.
+/// AVG-DEV's detector.
 #[derive(Debug)]
 pub(crate) struct AvgDev {
     settings: Settings,
-    /// None before the first reordering event.
+    /// `None` before the first reordering event.
     lengths: Option<Lengths>,
-    /// The newest reordering length.
+    /// Last reordering length.
     newest: u32,
     dupthresh: u32,
-    /// The threshold that the last timeout found, in (12).
+    /// Threshold at the last timeout, in (12).
     dupthresh_tmo: Option<u32>,
 }
 
@@ -109,11 +110,12 @@ impl AvgDev {
         Self { settings, lengths: None, newest: 0, dupthresh: DUPTHRESH, dupthresh_tmo: None }
     }
 
-    /// Equation (11). It is zero or less whenever RTO/RTT is below 2/γ, about 2.86: then no threshold
-    /// avoids the timeout by this reckoning, and the bound says nothing. It says nothing either where
-    /// a segment was late by more than it: there a threshold as low as the bound is known to cause
-    /// spurious fast retransmits. Held whatever comes, it would make one of every longer reordering in
-    /// figures 3 to 8 from f = 1.2 to 1.7, where it is below one window, against what they show.
+    /// Returns bound (11), or `None` if it does not apply. It is zero or less whenever RTO/RTT is
+    /// below 2/γ, about 2.86: then no threshold avoids the timeout by this computation, and there
+    /// is no bound. There is none either once a segment was late by more than the bound, because
+    /// then a threshold as low as that is known to cause spurious fast retransmits. If it always
+    /// held, every longer reordering in figures 3 to 8 would cause one from f = 1.2 to 1.7, where
+    /// the bound is below one window. The figures show the contrary.
     fn dupthresh_ubf(&self, view: &View) -> Option<u32> {
         let rtt = view.srtt.filter(|rtt| rtt.as_nanos() > 0)?;
         let ratio = view.rto.as_secs_f64() / rtt.as_secs_f64();
@@ -122,37 +124,38 @@ impl AvgDev {
         (self.settings.bound == Bound::Always || self.newest <= bound).then_some(bound)
     }
 
-    /// Equations (4) and (12); not below the standard's threshold.
+    /// Sets the threshold by equations (4) and (12), to at least 3.
     fn set_dupthresh(&mut self, view: &View) {
         let Some(Lengths { avg, mdev }) = self.lengths else { return };
-        let wanted = whole(avg + self.settings.lambda * mdev) as u32;
+        let unbounded = whole(avg + self.settings.lambda * mdev) as u32;
         let bounds = [self.dupthresh_ubf(view), self.dupthresh_tmo];
         let bound = bounds.into_iter().flatten().min().unwrap_or(u32::MAX);
-        self.dupthresh = wanted.min(bound).max(DUPTHRESH);
+        self.dupthresh = unbounded.min(bound).max(DUPTHRESH);
     }
 
-    /// A reordering event of this length.
+    /// Adds a reordering event of this length.
     fn sample(&mut self, length: u32, view: &View) {
         let r = f64::from(length);
         self.lengths = Some(match self.lengths {
-            // The paper does not say how it starts: with what is known.
+            // The paper does not give initial values: these are the first sample's.
             None => Lengths { avg: r, mdev: 0.0 },
             Some(Lengths { avg, mdev }) => Lengths {
-                // (1), written so that r = avg leaves avg exactly as it is; (2) and (3), with the
-                // average as it was.
+                // (1), written so that r = avg leaves avg exactly unchanged; (2) and (3), with the
+                // previous average.
                 avg: avg + self.settings.alpha * (r - avg),
                 mdev: self.settings.beta * (r - avg).abs() + (1.0 - self.settings.beta) * mdev,
             },
         });
         self.newest = length;
-        // The timeout's bound would pin the threshold for ever: nothing in the paper raises it, and
-        // each further timeout can only lower it. It lapses as (11) does.
+        // The bound of a timeout would limit the threshold forever: nothing in the paper raises it,
+        // and each further timeout can only lower it. It therefore lapses like (11).
         self.dupthresh_tmo = self.dupthresh_tmo.filter(|&bound| length <= bound);
         self.set_dupthresh(view);
     }
 }
 
-/// ⌊x⌋, but what misses a whole number only because 0.7 has no end in binary is that number.
+/// Returns ⌊x⌋, but rounds up a value that is below a whole number only because 0.7 has no finite
+/// binary representation.
 fn whole(x: f64) -> f64 {
     (x + 1e-9).floor()
 }
@@ -173,11 +176,11 @@ impl LossDetector for AvgDev {
 
     fn rule(&self, _view: &View) -> Rule {
         // Figure 1: "if k > dupthresh". Section IV-D says "when dupthresh duplicate ACKs have
-        // [been] received", and (5) to (11) take dupthresh for m, the number that have. The figure
-        // is followed: by the other reading, a path on which all late segments are late by N would
-        // make every single one a spurious fast retransmit. It costs one T_int more than (5), within
-        // the margin that γ leaves. Before the first reordering event the algorithm has set nothing,
-        // and the standard's 3 holds.
+        // [been] received", and (5) to (11) take dupthresh for m, the number received. The default
+        // follows the figure: by the other reading, on a path on which all late segments are late
+        // by N, every one of them would cause a spurious fast retransmit. It costs one T_int more
+        // than (5), within the margin that γ leaves. Before the first reordering event the standard
+        // threshold of 3 holds.
         match self.lengths {
             None => Rule::dupthresh(DUPTHRESH),
             Some(_) => {
@@ -209,7 +212,7 @@ impl LossDetector for AvgDev {
     }
 
     fn on_timeout(&mut self, first: bool, view: &View) {
-        // Backed-off timeouts say nothing new of the threshold: no duplicates came in between.
+        // A backed-off timeout gives no new information: no duplicates arrived in between.
         if !first {
             return;
         }

@@ -1,8 +1,8 @@
-//! Blanton and Allman's senders: every fast retransmit that a DSACK proves spurious moves the duplicate
-//! threshold, and for EWMA every reordering, by one of several rules (E. Blanton, M. Allman, "On
-//! making TCP more robust to packet reordering", 2002, as told in AVG-DEV, section II, RR-TCP, section
-//! 5.5, and TCP-PR, section 2).
-//! Their sixth rule, a delay, is TD-FR's: see [`super::td_fr`].
+//! Blanton and Allman's senders. Every fast retransmit that a DSACK proves spurious changes the
+//! duplicate threshold by one of several rules; for EWMA every reordering does (E. Blanton, M.
+//! Allman, "On making TCP more robust to packet reordering", 2002, as described in AVG-DEV, section
+//! II, RR-TCP, section 5.5, and TCP-PR, section 2). Their sixth rule, a delay, is that of TD-FR:
+//! see [`super::td_fr`].
 
 use std::borrow::Cow;
 
@@ -13,6 +13,7 @@ use super::{
 use crate::parameter::{Parameter, Unit, choice, settings};
 use crate::parts::{Kind, maker};
 
+/// Share of cwnd that bounds the threshold.
 const WINDOW_SHARE: Parameter = Parameter {
     name: "window_share",
     unit: Unit::Fraction,
@@ -66,35 +67,35 @@ settings! {
 }
 
 choice! {
-    /// Which reordering lengths EWMA averages.
+    /// Reordering lengths that EWMA averages.
     Samples {
-        /// Every one.
+        /// All of them.
         All = "all",
         /// Those of spurious fast retransmits.
         SpuriousFastRetransmits = "false-fast-retransmit",
     }
 }
 
-/// Adds a constant.
+/// INC: adds a constant.
 pub(crate) const INC: Kind<Detector> = Kind::new::<IncSettings>("ba-inc", |values| {
     maker(values, |settings: IncSettings, _| {
         let adjust = Adjust::Increment(settings.increment);
         boxed(BlantonAllman::new(adjust, settings.window_share, false))
     })
 });
-/// Adds the reordering length.
+/// INC-N: adds the reordering length.
 pub(crate) const INC_N: Kind<Detector> = Kind::new::<Settings>("ba-inc-n", |values| {
     maker(values, |settings: Settings, _| {
         boxed(BlantonAllman::new(Adjust::IncrementByLength, settings.window_share, false))
     })
 });
-/// Goes half way to the reordering length.
+/// AVG: moves half way to the reordering length.
 pub(crate) const AVG: Kind<Detector> = Kind::new::<Settings>("ba-avg", |values| {
     maker(values, |settings: Settings, _| {
         boxed(BlantonAllman::new(Adjust::Average, settings.window_share, false))
     })
 });
-/// Averages reordering lengths.
+/// EWMA: averages reordering lengths.
 pub(crate) const EWMA: Kind<Detector> = Kind::new::<EwmaSettings>("ba-ewma", |values| {
     maker(values, |settings: EwmaSettings, _| {
         let all = settings.samples == Samples::All;
@@ -102,24 +103,24 @@ pub(crate) const EWMA: Kind<Detector> = Kind::new::<EwmaSettings>("ba-ewma", |va
     })
 });
 
-/// What a spurious fast retransmit whose segment was late by N segments does to the threshold d.
+/// How a spurious fast retransmit whose segment was late by N segments changes the threshold d.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Adjust {
-    /// INC: d + K, whatever N was.
+    /// INC: d + K, for any N.
     Increment(f64),
     /// INC-N: d + N.
     IncrementByLength,
     /// AVG: (d + N) / 2.
     Average,
-    /// EWMA: (1 − g)·d + g·N, and not of spurious fast retransmits alone: it is the average "of the
-    /// number of DUPACKs received at the sender" (TCP-PR, section 2), "a running average of the
-    /// reordering length" (AVG-DEV, section II).
+    /// EWMA: (1 − g)·d + g·N. It averages all reordering events and not only spurious fast
+    /// retransmits: "of the number of DUPACKs received at the sender" (TCP-PR, section 2), "a
+    /// running average of the reordering length" (AVG-DEV, section II).
     Ewma(f64),
 }
 
 impl Adjust {
-    /// The threshold after `dupthresh`. Without a length, which a DSACK does not always give, only
-    /// INC knows what to do.
+    /// Returns the threshold that follows `dupthresh`. Not every DSACK gives a length; without one
+    /// only INC changes the threshold.
     fn apply(self, dupthresh: f64, length: Option<u32>) -> f64 {
         let length = length.map(f64::from);
         match (self, length) {
@@ -137,9 +138,10 @@ impl Adjust {
 pub(crate) struct BlantonAllman {
     adjust: Adjust,
     window_share: f64,
-    /// Every reordering event moves the threshold, not only spurious fast retransmits.
+    /// Whether every reordering event changes the threshold, and not only spurious fast
+    /// retransmits.
     all: bool,
-    /// Kept with its fraction, so that averages converge; in force is the whole part.
+    /// Stored with its fraction, so that averages converge. The whole part is in force.
     dupthresh: f64,
     /// The threshold as of the last acknowledgement.
     in_force: u32,
@@ -151,7 +153,7 @@ impl BlantonAllman {
         Self { adjust, window_share, all, dupthresh, in_force: DUPTHRESH }
     }
 
-    /// At most a share of cwnd, at least 3.
+    /// Returns the threshold in force: at most a share of cwnd, and at least 3.
     fn bounded(&self, cwnd: f64) -> u32 {
         (self.dupthresh.min(self.window_share * cwnd) as u32).max(DUPTHRESH)
     }
@@ -180,7 +182,7 @@ impl LossDetector for BlantonAllman {
     }
 
     fn on_reordering(&mut self, sample: Reordering, view: &View) {
-        // What is remembered is what was seen, whatever the window: only what is in force is bounded.
+        // The stored threshold does not depend on the window: only the one in force is bounded.
         if self.all {
             let minimum = f64::from(DUPTHRESH);
             self.dupthresh = self.adjust.apply(self.dupthresh, Some(sample.length)).max(minimum);
@@ -192,10 +194,10 @@ impl LossDetector for BlantonAllman {
         if self.all {
             return;
         }
-        // What is remembered is bounded by the window that the restoration leads back to: the
-        // present one, halved for nothing, would throw away what the DSACK has just taught. A
-        // smaller window bounds the threshold for as long as it is small, in `bounded`; it keeps
-        // what is remembered from rising, and does not lower it.
+        // The stored threshold is bounded by the window that the restoration leads back to. A bound
+        // by the present window, halved by a spurious reduction, would discard what the DSACK has
+        // just shown. In `bounded`, a smaller window limits the threshold in force while it is
+        // small. Here it keeps the stored threshold from rising, and does not lower it.
         let greatest = self.window_share * found.window.max(view.cwnd);
         let minimum = f64::from(DUPTHRESH);
         let adjusted = self.adjust.apply(self.dupthresh, found.length);
@@ -215,7 +217,8 @@ mod tests {
     use super::*;
     use crate::variant::Variant;
 
-    /// The threshold after spurious fast retransmits with these reordering lengths, at cwnd 50.
+    /// Returns the thresholds after spurious fast retransmits with these reordering lengths, at
+    /// cwnd 50.
     fn thresholds(name: &str, lengths: &[u32]) -> Vec<u32> {
         let mut detector = detector(name);
         let mut each = |&length| {
@@ -239,22 +242,22 @@ mod tests {
     }
 
     #[test]
-    fn avg_goes_half_way_up_and_down() {
+    fn avg_moves_half_way_up_and_down() {
         // (3 + 10)/2 = 6.5; (6.5 + 20)/2 = 13.25; (13.25 + 4)/2 = 8.625; (8.625 + 1)/2 = 4.8125;
         // (4.8125 + 1)/2 = 2.90625, bounded by 3.
         assert_eq!(thresholds("ba-avg", &[10, 20, 4, 1, 1]), [6, 13, 8, 4, 3]);
     }
 
     #[test]
-    fn ewma_goes_a_quarter_of_the_way() {
+    fn ewma_moves_a_quarter_of_the_way() {
         // 0.75·3 + 0.25·23 = 8; 0.75·8 + 0.25·23 = 11.75; 0.75·11.75 + 0.25·2 = 9.3125.
         let mut detector = detector("ba-ewma");
-        for (length, want) in [(23, 8), (23, 11), (2, 9)] {
+        for (length, expected) in [(23, 8), (23, 11), (2, 9)] {
             detector.on_reordering(late(length), &view(0));
-            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want), "after {length}");
-            // That one of them was resent for nothing adds nothing.
+            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(expected), "after {length}");
+            // A spurious retransmission of one of them changes nothing.
             detector.on_spurious_fast_retransmit(found_spurious(40), &view(0));
-            assert_eq!(detector.dupthresh(), Some(want));
+            assert_eq!(detector.dupthresh(), Some(expected));
         }
         assert_eq!(ewma_of_false_fast_retransmits(&[23, 23, 2]), [8, 11, 9]);
     }
@@ -272,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn ewma_remembers_its_average_whatever_the_window() {
+    fn ewma_stores_its_average_independently_of_the_window() {
         let small = View { cwnd: 10.0, ..view(0) };
         let mut detector = detector("ba-ewma");
         // 0.75·3 + 0.25·83 = 23; at a window of 10, at most 9.
@@ -285,7 +288,7 @@ mod tests {
     fn the_threshold_stays_below_nine_tenths_of_the_window() {
         // 3 + 30 = 33; + 30 = 63, bounded by 0.9·50 = 45.
         assert_eq!(thresholds("ba-inc-n", &[30, 30, 30]), [33, 45, 45]);
-        // It is remembered so: a window of 100, which asks for 90 at most, does not raise it.
+        // The bounded value is stored: a window of 100, which permits 90, does not raise it.
         let mut detector = detector("ba-inc-n");
         for _ in 0..3 {
             detector.on_spurious_fast_retransmit(found_spurious(30), &view(0));
@@ -294,43 +297,43 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_window_bounds_it_only_while_it_is_small() {
+    fn a_smaller_window_bounds_the_threshold_only_while_it_is_small() {
         let mut detector = detector("ba-inc-n");
-        // The DSACK finds the window halved, and the threshold bounded by that: 0.9·25 = 22.5.
+        // The DSACK arrives while the window is halved and bounds the threshold: 0.9·25 = 22.5.
         let halved = View { cwnd: 25.0, recovering: true, ..view(100) };
         detector.on_spurious_fast_retransmit(found_spurious(30), &halved);
         assert_eq!(detector.rule(&halved), Rule::dupthresh(22));
         assert_eq!(detector.dupthresh(), Some(22));
-        // With the window, the threshold of 3 + 30 comes back.
+        // When the window is restored, so is the threshold of 3 + 30.
         detector.on_ack(&AckFacts::default(), &view(200));
         assert_eq!(detector.rule(&view(200)), Rule::dupthresh(33));
         assert_eq!(detector.dupthresh(), Some(33));
-        // A window of 2 asks for 1.8: 3 all the same.
+        // A window of 2 permits 1.8, but the minimum is 3.
         assert_eq!(detector.rule(&View { cwnd: 2.0, ..view(300) }), Rule::dupthresh(3));
     }
 
     #[test]
-    fn a_small_window_keeps_the_threshold_from_rising_and_does_not_lower_it() {
+    fn a_small_window_keeps_the_stored_threshold_from_rising_and_does_not_lower_it() {
         let small = View { cwnd: 10.0, ..view(0) };
         let found = |length| SpuriousFastRetransmit { window: 20.0, ..found_spurious(length) };
-        // Each remembers 33 to begin with: 3 + 30·1, 3 + 30, (3 + 63)/2.
+        // Each detector stores 33 initially: 3 + 30·1, 3 + 30, (3 + 63)/2.
         let table = [("ba-inc", 30, 1, 33), ("ba-inc-n", 1, 30, 33), ("ba-avg", 1, 63, 31)];
-        for (name, times, length, want) in table {
+        for (name, times, length, expected) in table {
             let mut detector = detector(name);
             for _ in 0..times {
                 detector.on_spurious_fast_retransmit(found_spurious(length), &view(0));
             }
             assert_eq!(detector.rule(&view(0)), Rule::dupthresh(33), "{name}");
-            // A window of 20 asks for 18: no rise. AVG goes down to 30 by its own rule,
-            // (33 + 30)/2 = 31.5.
+            // A window of 20 permits 18, so the threshold does not rise. AVG moves down to 31.5 =
+            // (33 + 30)/2 by its own rule.
             detector.on_spurious_fast_retransmit(found(30), &small);
             assert_eq!(detector.rule(&small), Rule::dupthresh(9), "{name}");
-            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want), "{name}");
+            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(expected), "{name}");
         }
     }
 
     #[test]
-    fn a_timeout_resets_to_three_and_forgets() {
+    fn a_timeout_resets_to_three() {
         for name in ["ba-inc", "ba-inc-n", "ba-avg", "ba-ewma"] {
             let mut detector = detector(name);
             for _ in 0..8 {
@@ -346,11 +349,11 @@ mod tests {
 
     #[test]
     fn without_a_length_only_inc_moves() {
-        for (name, want) in [("ba-inc", 4), ("ba-inc-n", 3), ("ba-avg", 3)] {
+        for (name, expected) in [("ba-inc", 4), ("ba-inc-n", 3), ("ba-avg", 3)] {
             let mut detector = detector(name);
             let unknown = SpuriousFastRetransmit { length: None, ..found_spurious(1) };
             detector.on_spurious_fast_retransmit(unknown, &view(0));
-            assert_eq!(detector.dupthresh(), Some(want), "{name}");
+            assert_eq!(detector.dupthresh(), Some(expected), "{name}");
         }
     }
 }

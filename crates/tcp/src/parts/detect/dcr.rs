@@ -1,10 +1,11 @@
-//! TCP-DCR, delayed congestion response (S. Bhandarkar, A. L. N. Reddy): in congestion avoidance the
-//! first loss of a window is answered τ, one round trip, after its first duplicate acknowledgement
-//! (section 2.1). The delay is counted in duplicates or taken by a timer (section 2.2).
+//! TCP-DCR, delayed congestion response (S. Bhandarkar, A. L. N. Reddy). In congestion avoidance
+//! the response to the first loss of a window is delayed by τ, one round trip, from the first
+//! duplicate acknowledgement (section 2.1). The delay is counted in duplicates or measured by a
+//! timer (section 2.2).
 //!
-//! The window's growth while it waits is not the detector's: see `limited_transmit/dcr.rs`. DSACKs
-//! are not used: the paper puts its delay in the place of schemes that rely on them (section 3), so
-//! that a response which came too early stays.
+//! `limited_transmit/dcr.rs` has the growth of the window during the delay. DSACKs are not used:
+//! the paper's delay replaces schemes that rely on them (section 3), so that a response which came
+//! too early is not undone.
 
 use std::borrow::Cow;
 
@@ -34,28 +35,28 @@ settings! {
 pub(crate) const DCR_ACK: Kind<Detector> = Kind::new::<Settings>("dcr-ack", |values| {
     maker(values, |settings: Settings, _| boxed(DelayedResponse::new(settings.delay, false)))
 });
-/// The delay taken by a timer.
+/// The delay measured by a timer.
 pub(crate) const DCR_TIMER: Kind<Detector> = Kind::new::<Settings>("dcr-timer", |values| {
     maker(values, |settings: Settings, _| boxed(DelayedResponse::new(settings.delay, true)))
 });
 
-/// When the hole of the present run of duplicates is lost.
+/// When the hole of the present run of duplicates is deemed lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Response {
-    /// With this many segments SACKed above it.
+    /// With this many segments SACKed above the hole.
     Dupthresh(u32),
     /// At this time.
     Due(Instant),
 }
 
-/// TCP-DCR.
+/// TCP-DCR's detector.
 #[derive(Debug)]
 pub(crate) struct DelayedResponse {
     /// τ in round trips.
     delay: f64,
     timer: bool,
     duplicates: Duplicates,
-    /// Fixed at the first duplicate of a run.
+    /// Set at the first duplicate of a run.
     response: Response,
 }
 
@@ -69,25 +70,26 @@ impl DelayedResponse {
         }
     }
 
-    /// What the first duplicate of a run, which comes now, makes of it.
+    /// Returns the response to a run whose first duplicate arrives now.
     fn delayed(&self, view: &View) -> Response {
         let Some(srtt) = view.srtt.filter(|_| !view.slow_start) else {
-            // Slow start is left as it is (section 2.2).
+            // Slow start is unchanged (section 2.2).
             return Response::Dupthresh(DUPTHRESH);
         };
         if self.timer {
             return Response::Due(view.now + srtt.mul_f64(self.delay));
         }
-        // A window of packets, scaled by SRTT / RTT sample since the duplicates come at the rate of
-        // the present round trip (section 2.2). Rounded up: τ is to have passed.
+        // A window of packets, scaled by SRTT / RTT sample because duplicates arrive at the rate of
+        // the present round trip (section 2.2). Rounded up, so that at least τ has passed.
         let scale = srtt.ratio(view.latest_rtt.unwrap_or(srtt)).min(MAX_SCALE);
         let scaled = f64::from(view.flight) * self.delay * scale;
         Response::Dupthresh((scaled.ceil() as u32).max(DUPTHRESH))
     }
 }
 
-/// The paper sets the scaling no bound. A receiver that acknowledges what it does not have yet makes
-/// the last sample as short as it likes, and the threshold out of reach; no honest path is so uneven.
+/// Maximum scaling. The paper has none. A receiver that acknowledges segments before they arrive
+/// could make the last sample arbitrarily short, and the threshold unreachable. Real paths vary
+/// less.
 const MAX_SCALE: f64 = 10.0;
 
 impl LossDetector for DelayedResponse {
@@ -99,7 +101,7 @@ impl LossDetector for DelayedResponse {
     }
 
     fn rule(&self, view: &View) -> Rule {
-        // Later holes of the same window are handled as SACK does (section 2.2).
+        // Later holes of the same window are handled as in SACK (section 2.2).
         if view.recovering || self.duplicates.first().is_none() {
             return Rule::dupthresh(DUPTHRESH);
         }
@@ -123,7 +125,7 @@ impl LossDetector for DelayedResponse {
     }
 
     fn on_timeout(&mut self, _first: bool, _view: &View) {
-        // The run is over; what comes before the next one is counted as ever.
+        // The run has ended. Until the next one, three duplicates count as usual.
         self.duplicates = Duplicates::default();
         self.response = Response::Dupthresh(DUPTHRESH);
     }
@@ -145,7 +147,7 @@ mod tests {
         // SRTT and last sample are equal: 50·1.
         detector.on_ack(&duplicate(), &view(200));
         assert_eq!(detector.rule(&view(200)), Rule::dupthresh(50));
-        // Once per run: limited transmit lets the flight grow, the threshold does not follow.
+        // Once per run: limited transmit increases the flight, and the threshold does not follow.
         for at in 201..240 {
             let flight = at as u32 - 150;
             let later = View { flight, latest_rtt: Some(ms(50)), ..view(at) };
@@ -156,18 +158,19 @@ mod tests {
     }
 
     #[test]
-    fn it_is_scaled_by_srtt_over_the_last_sample() {
+    fn the_threshold_is_scaled_by_srtt_over_the_last_sample() {
         // 20·100/80 = 25; 20·100/125 = 16; 20·100/150 = 13.3, rounded up to 14; 2·1 is below 3.
-        for (flight, latest, want) in [(20, 80, 25), (20, 125, 16), (20, 150, 14), (2, 100, 3)] {
+        for (flight, latest, expected) in [(20, 80, 25), (20, 125, 16), (20, 150, 14), (2, 100, 3)]
+        {
             let mut detector = detector("dcr-ack");
             let first = View { flight, latest_rtt: Some(ms(latest)), ..view(200) };
             detector.on_ack(&duplicate(), &first);
-            assert_eq!(detector.rule(&first), Rule::dupthresh(want), "{flight} {latest}");
+            assert_eq!(detector.rule(&first), Rule::dupthresh(expected), "{flight} {latest}");
         }
     }
 
     #[test]
-    fn a_sample_that_cannot_be_honest_counts_as_a_tenth_of_the_usual() {
+    fn an_implausibly_short_sample_counts_as_a_tenth_of_srtt() {
         // 20·10, not 20·100 000.
         let mut detector = detector("dcr-ack");
         let latest_rtt = Some(unruffled_units::Duration::from_micros(1));
@@ -177,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn every_run_has_its_own() {
+    fn every_run_has_its_own_threshold() {
         let mut detector = detector("dcr-ack");
         detector.on_ack(&duplicate(), &view(200));
         detector.on_ack(&advance(), &view(220));
@@ -186,13 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_is_left_alone() {
+    fn slow_start_is_unchanged() {
         for name in ["dcr-ack", "dcr-timer"] {
             let mut detector = detector(name);
             let slow = View { slow_start: true, ..view(200) };
             detector.on_ack(&duplicate(), &slow);
             assert_eq!(detector.rule(&slow), Rule::dupthresh(3), "{name}");
-            // It is the first duplicate that decides.
+            // Only the first duplicate decides.
             detector.on_ack(&duplicate(), &view(202));
             assert_eq!(detector.rule(&view(202)), Rule::dupthresh(3), "{name}");
         }

@@ -1,11 +1,11 @@
-//! The run of duplicate acknowledgements that one hole causes: what senders that wait count from.
+//! Runs of duplicate acknowledgements, each caused by one hole, from which senders measure delays.
 
 use unruffled_units::Instant;
 
 use super::{AckFacts, View};
 
-/// Duplicate acknowledgements since the cumulative point last moved. When it moves on to another
-/// hole, the next duplicate is that hole's first.
+/// Duplicate acknowledgements since the cumulative acknowledgement last advanced. After it has
+/// advanced to another hole, the next duplicate is that hole's first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Duplicates {
     first: Option<Instant>,
@@ -13,8 +13,8 @@ pub(crate) struct Duplicates {
 }
 
 impl Duplicates {
-    /// Counts an acknowledgement; says whether it began a run. A duplicate that was lost on its way
-    /// counts all the same: the next one SACKs its segment as well.
+    /// Counts an acknowledgement, and returns whether it began a run. A duplicate that was lost
+    /// counts nevertheless, because the next one SACKs its segment as well.
     pub(crate) fn on_ack(&mut self, facts: &AckFacts, view: &View) -> bool {
         if facts.advanced {
             *self = Self::default();
@@ -28,12 +28,12 @@ impl Duplicates {
         began
     }
 
-    /// How many there were.
+    /// Returns the number of duplicates in the run.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
 
-    /// When the first came, while the run goes on.
+    /// Returns when the first duplicate of the present run arrived.
     pub(crate) fn first(&self) -> Option<Instant> {
         self.first
     }

@@ -1,4 +1,4 @@
-//! The standard's fixed duplicate threshold (RFC 5681, section 3.2; RFC 6675, section 2).
+//! The fixed duplicate threshold (RFC 5681, section 3.2; RFC 6675, section 2).
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use super::{Detector, LossDetector, Rule, View};
 use crate::parameter::{Parameter, Unit, settings};
 use crate::parts::{Kind, maker};
 
-/// DupThresh of the standards.
+/// DupThresh of the RFCs.
 pub(crate) const DUPTHRESH: u32 = 3;
 
 settings! {
@@ -23,19 +23,19 @@ settings! {
     }
 }
 
-/// The standard's detector.
+/// Detector with a fixed threshold.
 pub(crate) const FIXED: Kind<Detector> = Kind::new::<Settings>("fixed", |values| {
     maker(values, |settings: Settings, _| Detector::Fixed(Fixed { dupthresh: settings.dupthresh }))
 });
 
-/// A hole is lost when `dupthresh` segments above it have arrived.
+/// Deems a hole lost when `dupthresh` segments above it have arrived.
 #[derive(Debug)]
 pub(crate) struct Fixed {
     dupthresh: u32,
 }
 
 impl Fixed {
-    /// With the standard's threshold, three.
+    /// Returns the detector with the standard threshold, three.
     pub(crate) fn standard() -> Self {
         Self { dupthresh: DUPTHRESH }
     }

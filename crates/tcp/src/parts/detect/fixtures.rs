@@ -1,12 +1,12 @@
-//! Views and facts for the detectors' tests: a sender at 50 segments and 100 ms, in congestion
-//! avoidance, unless a test says otherwise.
+//! Views and facts for tests of detectors. By default, a sender has a window of 50 segments and a
+//! round trip of 100 ms, and is in congestion avoidance.
 
 use unruffled_units::{Duration, Instant};
 
 use super::{AckFacts, LossDetector, Reordering, SpuriousFastRetransmit, View};
 use crate::variant::Variant;
 
-/// The detector of the sender called `name`, as published.
+/// Returns the detector of the sender called `name`, as published.
 pub(crate) fn detector(name: &str) -> Box<dyn LossDetector> {
     Variant::named(name).expect("a sender").detector()
 }
@@ -15,7 +15,7 @@ pub(crate) const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// The sender's state `at` milliseconds after the start.
+/// Returns the sender's state `at` milliseconds after the start.
 pub(crate) fn view(at: u64) -> View {
     View {
         now: Instant::from_millis(at),
@@ -33,22 +33,22 @@ pub(crate) fn view(at: u64) -> View {
     }
 }
 
-/// A duplicate acknowledgement: it SACKs one more segment.
+/// Returns a duplicate acknowledgement, which SACKs one more segment.
 pub(crate) fn duplicate() -> AckFacts {
     AckFacts { delivered: 1, sacked: 1, ..AckFacts::default() }
 }
 
-/// An acknowledgement that advances the cumulative point and SACKs nothing.
+/// Returns an acknowledgement that advances the cumulative acknowledgement and SACKs nothing.
 pub(crate) fn advance() -> AckFacts {
     AckFacts { delivered: 1, advanced: true, ..AckFacts::default() }
 }
 
-/// A hole that closed with a reordering of this length.
+/// Returns a hole that closed, with this reordering length.
 pub(crate) fn late(length: u32) -> Reordering {
     Reordering { length, delay: ms(20), by_dsack: false }
 }
 
-/// A fast retransmit at a window of 50 proved spurious; its segment had this reordering length.
+/// Returns a spurious fast retransmit at a window of 50, whose segment had this reordering length.
 pub(crate) fn found_spurious(length: u32) -> SpuriousFastRetransmit {
     SpuriousFastRetransmit { lasted: ms(100), window: 50.0, length: Some(length) }
 }

@@ -1,5 +1,5 @@
-//! The rule of Linux before RACK, `tp->reordering`: the duplicate threshold is the longest reordering
-//! seen (tcp_update_reordering in net/ipv4/tcp_input.c, up to Linux 4.14).
+//! Loss detection of Linux before RACK, `tp->reordering`: the duplicate threshold is the longest
+//! reordering seen (tcp_update_reordering in net/ipv4/tcp_input.c, up to Linux 4.14).
 
 use std::borrow::Cow;
 
@@ -30,7 +30,8 @@ pub(crate) const LINUX_REORDERING: Kind<Detector> =
         })
     });
 
-/// Adapts to the maximum; only a timeout that a lower threshold would have spared makes it forget.
+/// Adapts to the longest reordering. Only a timeout that a lower threshold would have avoided
+/// resets it.
 #[derive(Debug)]
 pub(crate) struct LinuxReordering {
     max_dupthresh: u32,
@@ -51,17 +52,17 @@ impl LossDetector for LinuxReordering {
     }
 
     fn on_reordering(&mut self, sample: Reordering, _view: &View) {
-        // Linux counts from the late segment to the highest SACKed one with both ends (fackets_out
-        // less the late one's index): one more than the reordering length, so that the same
-        // reordering will be ridden out the next time.
+        // Linux counts from the late segment to the highest SACKed one, including both (fackets_out
+        // less the index of the late one). That is one more than the reordering length, so the same
+        // reordering causes no retransmission the next time.
         let metric = sample.length.saturating_add(1).min(self.max_dupthresh);
         self.dupthresh = self.dupthresh.max(metric);
     }
 
     fn on_timeout(&mut self, _first: bool, view: &View) {
         // tcp_enter_loss: "Timeout in disordered state after receiving substantial DUPACKs suggests
-        // that the degree of reordering is over-estimated": back to sysctl_tcp_reordering. Open and
-        // Disorder, Linux's states before any recovery, are one phase here.
+        // that the degree of reordering is over-estimated": back to sysctl_tcp_reordering. Linux's
+        // states Open and Disorder, before any recovery, are one phase here.
         if !view.recovering && view.sacked >= DUPTHRESH {
             self.dupthresh = DUPTHRESH;
         }
@@ -74,13 +75,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_reordering_counts_until_a_timeout() {
+    fn the_longest_reordering_is_the_threshold_until_a_timeout() {
         let mut detector = detector("linux-reordering");
         assert_eq!(detector.rule(&view(0)), Rule::dupthresh(3));
-        // A length of n is n + 1 segments with both ends; shorter ones change nothing.
-        for (length, want) in [(1, 3), (2, 3), (3, 4), (20, 21), (7, 21), (298, 299), (299, 300)] {
+        // A length of n is n + 1 segments including both ends. Shorter ones change nothing.
+        for (length, expected) in
+            [(1, 3), (2, 3), (3, 4), (20, 21), (7, 21), (298, 299), (299, 300)]
+        {
             detector.on_reordering(late(length), &view(0));
-            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want), "after {length}");
+            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(expected), "after {length}");
         }
         detector.on_reordering(late(5000), &view(0));
         assert_eq!(detector.dupthresh(), Some(300), "tcp_max_reordering");
@@ -89,9 +92,9 @@ mod tests {
     }
 
     #[test]
-    fn only_a_timeout_with_enough_sacked_and_no_recovery_resets_it() {
+    fn only_a_timeout_with_enough_sacked_and_no_recovery_resets_the_threshold() {
         // sacked_out >= sysctl_tcp_reordering, and icsk_ca_state <= TCP_CA_Disorder.
-        for (sacked, recovering, want) in
+        for (sacked, recovering, expected) in
             [(0, false, 21), (2, false, 21), (3, false, 3), (50, false, 3), (3, true, 21)]
         {
             let mut detector = detector("linux-reordering");
@@ -99,7 +102,7 @@ mod tests {
             detector.on_timeout(!recovering, &View { sacked, recovering, ..view(0) });
             assert_eq!(
                 detector.dupthresh(),
-                Some(want),
+                Some(expected),
                 "{sacked} SACKed, recovering {recovering}"
             );
         }

@@ -1,5 +1,5 @@
 //! The duplicate threshold of TCP-NCR (RFC 4653): about a window of data must have left the network
-//! before a hole counts as lost. What is sent meanwhile stands in `limited_transmit/ncr.rs`.
+//! before a hole is deemed lost. `limited_transmit/ncr.rs` has what is sent in the meantime.
 
 use std::borrow::Cow;
 
@@ -17,11 +17,11 @@ settings! {
     "ncr" AggressiveSettings { lt_f: f64 = lt_f(1.0 / 2.0) }
 }
 
-/// The threshold of Careful Limited Transmit.
+/// Threshold of Careful Limited Transmit.
 pub(crate) const CAREFUL: Kind<Detector> = Kind::new::<CarefulSettings>("ncr-careful", |values| {
     maker(values, |settings: CarefulSettings, _| boxed(NcrThreshold::new(settings.lt_f)))
 });
-/// The threshold of Aggressive Limited Transmit.
+/// Threshold of Aggressive Limited Transmit.
 pub(crate) const AGGRESSIVE: Kind<Detector> =
     Kind::new::<AggressiveSettings>("ncr-aggressive", |values| {
         maker(values, |settings: AggressiveSettings, _| boxed(NcrThreshold::new(settings.lt_f)))
@@ -38,7 +38,7 @@ const fn lt_f(default: f64) -> Parameter {
     }
 }
 
-/// DupThresh follows the outstanding data, but for loss recovery.
+/// A threshold that follows the outstanding data, except during loss recovery.
 #[derive(Debug)]
 pub(crate) struct NcrThreshold {
     lt_f: f64,
@@ -50,10 +50,10 @@ impl NcrThreshold {
         Self { lt_f, dupthresh: DUPTHRESH }
     }
 
-    /// `DupThresh = max (LT_F * (FlightSize / SMSS),3)`, (I.3) and (E.6).
+    /// Sets `DupThresh = max (LT_F * (FlightSize / SMSS),3)`, (I.3) and (E.6).
     fn set_dupthresh(&mut self, flight: u32) {
-        // "More than (DupThresh − 1) segments" of RFC 6675 rounds down; the sum guards the floor
-        // against the rounding of 2/3.
+        // "More than (DupThresh − 1) segments" of RFC 6675 rounds down. The addend protects the
+        // floor against the rounding of 2/3.
         let share = self.lt_f * f64::from(flight) + 1e-9;
         self.dupthresh = (share as u32).max(DUPTHRESH);
     }
@@ -61,7 +61,7 @@ impl NcrThreshold {
 
 impl LossDetector for NcrThreshold {
     fn about(&self) -> Cow<'static, str> {
-        // As the RFC writes them.
+        // In the notation of the RFC.
         let thirds = self.lt_f * 3.0;
         match self.lt_f {
             0.5 => "dupthresh 1/2 of the outstanding data".into(),
@@ -79,9 +79,9 @@ impl LossDetector for NcrThreshold {
     }
 
     fn on_ack(&mut self, _facts: &AckFacts, view: &View) {
-        // (I.3) when this acknowledgement advanced the cumulative point or is the first of its
-        // period; else (E.6) of the one before, with what was sent after that one. Section 3.4: held
-        // constant until the loss recovery phase is terminated.
+        // (I.3) if this acknowledgement advanced the cumulative acknowledgement or is the first of
+        // its period. Otherwise (E.6) of the previous one, with what was sent after it. Section
+        // 3.4: held constant until the loss recovery phase is terminated.
         if !view.recovering {
             self.set_dupthresh(view.flight);
         }
@@ -102,11 +102,11 @@ mod tests {
         // 12, more than (6.67 − 1) is 6.
         let mut careful = NcrThreshold::new(2.0 / 3.0);
         let mut thresholds = |flights: &[u32]| {
-            let of = |&flight| {
+            let threshold = |&flight| {
                 careful.set_dupthresh(flight);
                 careful.dupthresh
             };
-            flights.iter().map(of).collect::<Vec<u32>>()
+            flights.iter().map(threshold).collect::<Vec<u32>>()
         };
         assert_eq!(thresholds(&[0, 3, 4, 5, 6, 9, 10, 18]), [3, 3, 3, 3, 4, 6, 6, 12]);
         assert!((1..100_000).all(|k| thresholds(&[3 * k]) == [(2 * k).max(3)]));

@@ -1,4 +1,4 @@
-//! QUIC's loss detection (RFC 9002, section 6.1): a packet is lost when one sent later has been
+//! QUIC's loss detection (RFC 9002, section 6.1): a packet is lost when one sent later was
 //! acknowledged and it is either far enough behind or old enough.
 
 use std::borrow::Cow;
@@ -44,7 +44,7 @@ pub(crate) const QUIC: Kind<Detector> = Kind::new::<Settings>("quic", |values| {
     maker(values, |settings: Settings, _| boxed(Quic { settings }))
 });
 
-/// RFC 9002's two thresholds, which adapt to nothing.
+/// RFC 9002's two thresholds, which do not adapt.
 #[derive(Debug)]
 pub(crate) struct Quic {
     settings: Settings,
@@ -60,14 +60,14 @@ impl LossDetector for Quic {
         let rtt = view.srtt.max(view.latest_rtt);
         // "max(kTimeThreshold * max(smoothed_rtt, latest_rtt), kGranularity)", and "if packets sent
         // prior to the largest acknowledged packet cannot yet be declared lost, then a timer SHOULD
-        // be set for the remaining time": for the first of them that is due.
+        // be set for the remaining time". The timer is for the first of them that is due.
         let overdue = rtt
             .map(|rtt| Overdue { wait: rtt.mul_f64(time_threshold).max(granularity), eager: true });
         Rule {
             distance: Some(packet_threshold),
             overdue,
-            // Nothing new where there is SACK: as many segments above a hole put it as far behind.
-            // It is what can be counted where there is none.
+            // With SACK this adds nothing, because as many segments above a hole put it as far
+            // behind. Without SACK only duplicates can be counted.
             dupthresh: Some(packet_threshold),
             ..Rule::default()
         }
@@ -91,26 +91,26 @@ mod tests {
     }
 
     #[test]
-    fn three_packets_behind_is_lost() {
+    fn a_packet_three_behind_is_lost() {
         assert_eq!(detector("quic").rule(&view(0)).distance, Some(3));
     }
 
     #[test]
     fn nine_eighths_of_the_larger_round_trip_is_lost() {
         assert_eq!(wait(80, 80), ms(90));
-        assert_eq!(wait(80, 160), ms(180), "a round trip that has just grown");
-        assert_eq!(wait(160, 80), ms(180), "an acknowledgement that took a short cut");
+        assert_eq!(wait(80, 160), ms(180), "the round trip has just grown");
+        assert_eq!(wait(160, 80), ms(180), "one acknowledgement took a shorter path");
         assert_eq!(wait(0, 0), ms(1), "kGranularity");
     }
 
     #[test]
-    fn before_any_round_trip_is_known_only_packets_count() {
+    fn without_a_round_trip_time_only_packets_count() {
         let view = View { srtt: None, latest_rtt: None, ..view(0) };
         assert_eq!(detector("quic").rule(&view).overdue, None);
     }
 
     #[test]
-    fn it_learns_nothing() {
+    fn the_thresholds_do_not_adapt() {
         let mut detector = detector("quic");
         let before = detector.rule(&view(0));
         detector.on_reordering(late(40), &view(0));

@@ -1,4 +1,4 @@
-//! RACK's detection of losses by time (RFC 8985, section 6). Tail loss probes are the sender's.
+//! RACK's time-based loss detection (RFC 8985, section 6). The sender implements tail loss probes.
 
 use std::borrow::Cow;
 
@@ -36,7 +36,7 @@ pub(crate) const RACK: Kind<Detector> = Kind::new::<Settings>("rack", |values| {
     maker(values, |settings: Settings, _| boxed(Rack::new(settings)))
 });
 
-/// The variables of RFC 8985, section 5.3, that decide on the reordering window.
+/// Variables of RFC 8985, section 5.3, that determine the reordering window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct RackState {
     /// RACK.reordering_seen.
@@ -45,7 +45,7 @@ struct RackState {
     reo_wnd_mult: u32,
     /// RACK.reo_wnd_persist.
     reo_wnd_persist: u32,
-    /// RACK.dsack_round: the offset that ends the round in which a DSACK came.
+    /// RACK.dsack_round: the offset that ends the round in which a DSACK arrived.
     dsack_round: Option<u64>,
     /// RACK.rtt.
     rtt: Duration,
@@ -53,12 +53,13 @@ struct RackState {
     latest_sent: Instant,
 }
 
-/// RACK.
+/// RACK's detector.
 #[derive(Debug)]
 pub(crate) struct Rack {
     state: RackState,
     settings: Settings,
-    /// The acknowledgement being read widened the window, so an end of recovery does not count.
+    /// Whether the present acknowledgement widened the window. Then an end of recovery does not
+    /// count.
     widened: bool,
 }
 
@@ -78,17 +79,17 @@ impl Rack {
         }
     }
 
-    /// The smallest window, as a share of the minimum round trip.
+    /// Returns the smallest reordering window, as a share of the minimum round-trip time.
     pub(super) fn smallest_window(&self) -> f64 {
         self.settings.reo_wnd
     }
 
-    /// RACK.xmit_ts.
+    /// Returns RACK.xmit_ts.
     pub(super) fn latest_sent(&self) -> Instant {
         self.state.latest_sent
     }
 
-    /// RACK.reo_wnd (section 6.2, step 4).
+    /// Returns RACK.reo_wnd (section 6.2, step 4).
     fn reo_wnd(&self, view: &View) -> Duration {
         if !self.state.reordering_seen && (view.recovering || view.sacked >= DUPTHRESH) {
             return Duration::ZERO;
@@ -119,7 +120,7 @@ impl LossDetector for Rack {
         }
         // Step 3.
         state.reordering_seen |= facts.reordered;
-        // Step 4: grow once per round that brings a DSACK.
+        // Step 4: the window grows once per round in which a DSACK arrives.
         if state.dsack_round.is_some_and(|round| view.una >= round) {
             state.dsack_round = None;
         }

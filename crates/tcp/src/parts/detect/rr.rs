@@ -1,6 +1,6 @@
-//! RR-TCP (Zhang, Karp, Floyd, Peterson): a histogram of reordering lengths sets the duplicate
+//! RR-TCP (Zhang, Karp, Floyd, Peterson). A histogram of reordering lengths sets the duplicate
 //! threshold so that a chosen share of reordering events, the FA ratio, causes no spurious fast
-//! retransmit (section 4.2); costs move that share (section 4.3).
+//! retransmit (section 4.2). Estimated costs adapt that share (section 4.3).
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use super::{
 use crate::parameter::{Parameter, Unit, settings};
 use crate::parts::{Kind, Variable, maker};
 
-/// k, by which limited transmit is bounded: the costs count with it as well.
+/// k, which bounds limited transmit. The costs depend on it too.
 pub(crate) const LIMITED_TRANSMIT: Parameter = Parameter {
     name: "limited_transmit",
     unit: Unit::Windows,
@@ -25,7 +25,7 @@ pub(crate) const LIMITED_TRANSMIT: Parameter = Parameter {
 };
 
 settings! {
-    /// Table 2, but for the timer.
+    /// Parameters of table 2, except those of the timer.
     "rr" Settings {
         fa_ratio: f64 = Parameter {
             name: "fa_ratio",
@@ -88,14 +88,14 @@ pub(crate) const RR_TA: Kind<Detector> = Kind::new::<Settings>("rr-ta", |values|
     maker(values, |settings: Settings, _| boxed(Rr::new(settings, true)))
 });
 
-/// The FA ratio's upper end: with all of the histogram no share would be left to learn from.
+/// Maximum FA ratio. With all of the histogram covered, there would be no events left to adapt to.
 const MAX_FA_RATIO: f64 = 0.99;
 
-/// DSACK-FA and DSACK-TA.
+/// Detector of DSACK-FA and DSACK-TA.
 #[derive(Debug)]
 pub(crate) struct Rr {
     settings: Settings,
-    /// Costs move the FA ratio (DSACK-TA), or do not (DSACK-FA).
+    /// Whether costs adapt the FA ratio (DSACK-TA) or not (DSACK-FA).
     adapt: bool,
     fa_ratio: f64,
     history: History,

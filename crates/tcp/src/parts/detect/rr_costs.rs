@@ -2,18 +2,20 @@
 
 use unruffled_units::Duration;
 
-/// A timeout, true or false: `W·(T/R + log2 W − k − 2) + 1`, with the window `w` in segments, the
-/// timeout `t`, the smoothed round-trip time `r`, and limited transmit up to `k` windows.
+/// Returns the cost of a timeout, genuine or spurious: `W·(T/R + log2 W − k − 2) + 1`, with the
+/// window `w` in segments, the timeout `t`, the smoothed round-trip time `r`, and limited transmit
+/// up to `k` windows.
 pub(crate) fn timeout(w: f64, t: Duration, r: Duration, k: f64) -> f64 {
     w * (t.ratio(r) + w.log2() - k - 2.0) + 1.0
 }
 
-/// A spurious fast retransmit that was found out after `d`: between `k(W − k + 1)/2` for
-/// `k = ⌊D/R⌋` and for `k = ⌈D/R⌉`, linearly; `k` at most `W/2`.
+/// Returns the cost of a spurious fast retransmit that was discovered after `d`. It is interpolated
+/// linearly between `k(W − k + 1)/2` for `k = ⌊D/R⌋` and for `k = ⌈D/R⌉`; `k` is at most `W/2`.
 pub(crate) fn spurious_fast_retransmit(w: f64, d: Duration, r: Duration) -> f64 {
     let rounds = d.ratio(r).min(w / 2.0);
     let cost = |k: f64| k * (w - k + 1.0) / 2.0;
-    let (low, high) = (rounds.floor(), rounds.ceil().min(w / 2.0));
+    let low = rounds.floor();
+    let high = rounds.ceil().min(w / 2.0);
     if high <= low {
         return cost(low);
     }
@@ -21,8 +23,8 @@ pub(crate) fn spurious_fast_retransmit(w: f64, d: Duration, r: Duration) -> f64 
     cost(low) + (cost(high) - cost(low)) * between
 }
 
-/// An idle period of length `i` after limited transmit ran out, in which `dupacks` more duplicate
-/// acknowledgements came: `(I/R)·W − d`.
+/// Returns the cost of an idle period of length `i` after limited transmit ran out, in which
+/// `dupacks` more duplicate acknowledgements arrived: `(I/R)·W − d`.
 pub(crate) fn limited_transmit(w: f64, i: Duration, r: Duration, dupacks: u32) -> f64 {
     i.ratio(r) * w - f64::from(dupacks)
 }
@@ -40,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spurious_fast_retransmit_costs_half_a_window_per_round_less_what_grows_back() {
+    fn a_spurious_fast_retransmit_costs_half_a_window_per_round_less_the_growth_since() {
         // W = 50: one round 1·(50 − 1 + 1)/2 = 25; two rounds 2·(50 − 2 + 1)/2 = 49.
         assert_eq!(spurious_fast_retransmit(50.0, R, R), 25.0);
         assert_eq!(spurious_fast_retransmit(50.0, R * 2, R), 49.0);

@@ -1,10 +1,9 @@
-//! The reordering lengths of the last 80 s (RR-TCP, section 4.1.2) in a store whose size depends
-//! neither on how many there are nor on how long nothing came.
+//! The reordering lengths of the last 80 s (RR-TCP, section 4.1.2), in a store of constant size.
 //!
-//! One histogram counts every length since the connection began. The history is cut into slots, and
-//! each slot in which a length came keeps the histogram as it stood before. What is alive is the
-//! difference between now and the beginning of the oldest slot alive: nothing is ever taken out of
-//! the histogram, so that a long silence costs no more than a short one.
+//! One histogram counts every length since the connection began. The history consists of slots, and
+//! each slot in which a length arrived stores the histogram at its beginning. The lengths alive are
+//! the difference between the present histogram and that of the oldest slot alive. Nothing is ever
+//! removed from the histogram, so a long silence costs no more than a short one.
 
 use std::collections::VecDeque;
 
@@ -12,89 +11,91 @@ use unruffled_units::{Duration, Instant};
 
 use crate::fenwick::Histogram;
 
-/// Slots of the history: with the 80 s of table 2, a second each.
+/// Number of slots of the history. With the 80 s of table 2, each is one second.
 const SLOTS: u64 = 80;
-/// Lengths up to this have a bin each; beyond, an octave has half as many bins (0.2 %).
-const EXACT: u32 = 1024;
+/// Largest length with a bin of its own. Beyond, an octave has half as many bins (0.2 %).
+const MAX_EXACT_LENGTH: u32 = 1024;
 
-/// One slot in which a length came.
+/// A slot in which a length arrived.
 #[derive(Debug)]
 struct Slot {
     number: u64,
-    /// The histogram as it stood before.
+    /// Histogram at the beginning of the slot.
     before: Histogram,
 }
 
-/// Lengths and when they came. "Periodically, events older than the history period are deleted"
-/// (section 4.1.2): a length counts for the history's length, and at most 1/80 longer.
+/// Reordering lengths with their times. "Periodically, events older than the history period are
+/// deleted" (section 4.1.2): a length counts for the length of the history, and at most 1/80
+/// longer.
 #[derive(Debug)]
 pub(crate) struct History {
-    /// How long a slot is, in nanoseconds.
+    /// Length of a slot in nanoseconds.
     slot: u64,
-    /// How many bins a histogram has.
+    /// Number of bins of a histogram.
     bins: usize,
-    /// Paths that do not reorder need none of this; others soon need all of it.
-    kept: Option<Box<Kept>>,
+    /// Allocated when the first segment is late. Paths without reordering do not need it.
+    store: Option<Box<Store>>,
 }
 
-/// What is kept once a segment was late.
+/// The histogram and the slots.
 #[derive(Debug)]
-struct Kept {
+struct Store {
     lengths: Histogram,
-    /// Those alive, oldest first, and buffers for all others.
+    /// Slots alive, oldest first, and buffers for the others.
     slots: VecDeque<Slot>,
     spare: Vec<Histogram>,
-    /// When the oldest slot expires.
+    /// Time at which the oldest slot expires.
     expiry: Instant,
 }
 
 impl History {
-    /// For lengths up to `greatest`; longer ones count as this long.
+    /// Returns a history of lengths up to `greatest`. Longer ones count as `greatest`.
     pub(crate) fn new(lifetime: Duration, greatest: u32) -> Self {
-        Self { slot: (lifetime.as_nanos() / SLOTS).max(1), bins: bin(greatest), kept: None }
+        Self { slot: (lifetime.as_nanos() / SLOTS).max(1), bins: bin(greatest), store: None }
     }
 
-    /// A segment was late by `length`.
+    /// Adds a segment that was late by `length`.
     pub(crate) fn add(&mut self, length: u32, now: Instant) {
         self.expire(now);
-        let (slot, bins) = (self.slot, self.bins);
-        let kept = self.kept.get_or_insert_with(|| Box::new(Kept::new(bins)));
+        let slot = self.slot;
+        let bins = self.bins;
+        let store = self.store.get_or_insert_with(|| Box::new(Store::new(bins)));
         let number = now.as_nanos() / slot;
-        if kept.slots.back().is_none_or(|last| last.number < number) {
-            kept.begin(number, slot);
+        if store.slots.back().is_none_or(|last| last.number < number) {
+            store.begin(number, slot);
         }
-        // One more than 2^32 alive would wrap the counts, and says nothing new.
-        if kept.alive() < u32::MAX {
-            kept.lengths.add(bin(length), 1);
+        // More than 2^32 lengths alive would wrap the counts, and one more makes no difference.
+        if store.alive() < u32::MAX {
+            store.lengths.add(bin(length), 1);
         }
     }
 
-    /// Forgets what is older than the history; says whether anything was.
+    /// Removes lengths older than the history, and returns whether there were any.
     pub(crate) fn expire(&mut self, now: Instant) -> bool {
-        match &mut self.kept {
-            Some(kept) if !kept.slots.is_empty() && now >= kept.expiry => {
-                kept.expire(now, self.slot);
+        match &mut self.store {
+            Some(store) if !store.slots.is_empty() && now >= store.expiry => {
+                store.expire(now, self.slot);
                 true
             }
             _ => false,
         }
     }
 
-    /// The smallest length up to which at least `share` (0…1) of those that count lie.
+    /// Returns the smallest length up to which at least `share` (0…1) of the lengths alive lie.
     pub(crate) fn percentile(&self, share: f64) -> Option<u32> {
-        let kept = self.kept.as_ref()?;
-        let oldest = kept.slots.front()?;
-        kept.lengths.percentile_since(&oldest.before, share).map(greatest_in)
+        let store = self.store.as_ref()?;
+        let oldest = store.slots.front()?;
+        store.lengths.percentile_since(&oldest.before, share).map(greatest_in)
     }
 }
 
-impl Kept {
+impl Store {
     fn new(bins: usize) -> Self {
-        let most = SLOTS as usize + 1;
+        let capacity = SLOTS as usize + 1;
         Self {
             lengths: Histogram::new(bins),
-            slots: VecDeque::with_capacity(most),
-            spare: (0..most).map(|_| Histogram::new(bins)).collect(),
+            slots: VecDeque::with_capacity(capacity),
+            spare: (0..capacity).map(|_| Histogram::new(bins)).collect(),
             expiry: Instant::ZERO,
         }
     }
@@ -120,33 +121,37 @@ impl Kept {
         }
     }
 
-    /// How many lengths count.
+    /// Returns the number of lengths alive.
     fn alive(&self) -> u32 {
         let before = |oldest: &Slot| self.lengths.total().wrapping_sub(oldest.before.total());
         self.slots.front().map_or(0, before)
     }
 }
 
-/// The bin of a length.
+/// Returns the bin of a length.
 fn bin(length: u32) -> usize {
     let x = length.saturating_sub(1);
-    let bin = if x < EXACT {
+    let bin = if x < MAX_EXACT_LENGTH {
         x
     } else {
-        let (octaves, half) = (x.ilog2() - EXACT.ilog2(), EXACT / 2);
-        EXACT + octaves * half + (x >> (octaves + 1)) - half
+        let octaves = x.ilog2() - MAX_EXACT_LENGTH.ilog2();
+        let half = MAX_EXACT_LENGTH / 2;
+        MAX_EXACT_LENGTH + octaves * half + (x >> (octaves + 1)) - half
     };
     bin as usize + 1
 }
 
-/// The greatest length in a bin.
+/// Returns the greatest length in a bin.
 fn greatest_in(bin: usize) -> u32 {
     let x = bin as u32 - 1;
-    if x < EXACT {
+    if x < MAX_EXACT_LENGTH {
         return x + 1;
     }
-    let (octaves, within) = ((x - EXACT) / (EXACT / 2), (x - EXACT) % (EXACT / 2));
-    (EXACT / 2 + within + 1) << (octaves + 1)
+    let (octaves, within) = (
+        (x - MAX_EXACT_LENGTH) / (MAX_EXACT_LENGTH / 2),
+        (x - MAX_EXACT_LENGTH) % (MAX_EXACT_LENGTH / 2),
+    );
+    (MAX_EXACT_LENGTH / 2 + within + 1) << (octaves + 1)
 }
 
 #[cfg(test)]
@@ -161,11 +166,11 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    fn kept(history: &mut History) -> &mut Kept {
-        history.kept.as_mut().expect("a segment was late")
+    fn store(history: &mut History) -> &mut Store {
+        history.store.as_mut().expect("a segment was late")
     }
 
-    /// The percentile by its definition, of the lengths that came `ms` in slots not before `first`.
+    /// Computes the percentile by its definition, over lengths in slots that are alive at `now`.
     fn naive(samples: &[(u64, u32)], now: u64, share: f64) -> Option<u32> {
         let first = (now / 1000).saturating_sub(SLOTS);
         let alive = samples.iter().filter(|(ms, _)| ms / 1000 >= first);
@@ -189,28 +194,28 @@ mod tests {
     }
 
     #[test]
-    fn beyond_1024_a_length_is_known_to_within_one_in_512() {
+    fn lengths_above_1024_are_exact_to_one_in_512() {
         let mut last = 0;
         for length in (1..5000).chain((5000..=1_000_000).step_by(97)) {
             let greatest = greatest_in(bin(length));
             assert!(greatest >= length && (greatest - length) as f64 <= length as f64 / 512.0);
-            assert!(length > EXACT || greatest == length, "{length}");
+            assert!(length > MAX_EXACT_LENGTH || greatest == length, "{length}");
             assert!(bin(length) >= last, "{length}");
             last = bin(length);
         }
     }
 
-    /// A million lengths in 100 s take what a hundred take, and so does a wait of a year.
+    /// A million lengths in 100 s take as much memory as a hundred, also after a year of silence.
     #[test]
-    fn its_size_does_not_grow_with_the_rate() {
+    fn memory_does_not_grow_with_the_rate() {
         let buffers = |events: u64| {
             let mut history = History::new(LIFETIME, 64);
             for event in 0..events {
                 history.add((event % 64) as u32 + 1, at(event * 100_000 / events));
             }
             history.add(7, at(100_000) + Duration::from_secs(31_536_000));
-            assert_eq!((kept(&mut history).alive(), history.percentile(0.9)), (1, Some(7)));
-            let Kept { slots, spare, .. } = kept(&mut history);
+            assert_eq!((store(&mut history).alive(), history.percentile(0.9)), (1, Some(7)));
+            let Store { slots, spare, .. } = store(&mut history);
             (slots.len() + spare.len(), slots.capacity())
         };
         assert_eq!(buffers(1_000_000), buffers(100));
@@ -218,19 +223,19 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_wrap_change_nothing() {
+    fn wrapping_counts_change_nothing() {
         let mut history = History::new(LIFETIME, 64);
-        // Long ago.
+        // This one has expired.
         history.add(1, at(1));
-        kept(&mut history).lengths.add(9, u32::MAX - 1);
+        store(&mut history).lengths.add(9, u32::MAX - 1);
         for length in [1, 2, 3, 4] {
             history.add(length, at(500_000));
         }
-        assert_eq!((kept(&mut history).alive(), history.percentile(0.5)), (4, Some(2)));
-        // And a histogram that is full takes no more.
-        kept(&mut history).lengths.add(9, u32::MAX - 4);
+        assert_eq!((store(&mut history).alive(), history.percentile(0.5)), (4, Some(2)));
+        // A full histogram accepts no more.
+        store(&mut history).lengths.add(9, u32::MAX - 4);
         history.add(64, at(500_001));
-        assert_eq!((kept(&mut history).alive(), history.percentile(1.0)), (u32::MAX, Some(9)));
+        assert_eq!((store(&mut history).alive(), history.percentile(1.0)), (u32::MAX, Some(9)));
     }
 
     proptest! {
@@ -240,7 +245,8 @@ mod tests {
             share in 0.0..=1.0_f64,
         ) {
             let mut history = History::new(LIFETIME, 64);
-            let (mut now, mut samples) = (0, Vec::new());
+            let mut now = 0;
+            let mut samples = Vec::new();
             for (later, length) in events {
                 now += later;
                 history.expire(at(now));

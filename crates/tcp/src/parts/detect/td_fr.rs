@@ -1,6 +1,6 @@
-//! TD-FR, time-delayed fast recovery: duplicate acknowledgements must not only be three, they must
-//! also persist for a while (V. Paxson, "End-to-end Internet packet dynamics", 1997; Blanton and
-//! Allman's DEL; as told in TCP-PR, section 2).
+//! TD-FR, time-delayed fast recovery: there must be three duplicate acknowledgements, and they must
+//! persist for a while (V. Paxson, "End-to-end Internet packet dynamics", 1997; Blanton and
+//! Allman's DEL; as described in TCP-PR, section 2).
 
 use std::borrow::Cow;
 
@@ -26,18 +26,18 @@ settings! {
     }
 }
 
-/// The detector of `td-fr` and `ba-del`.
+/// Detector of `td-fr` and `ba-del`.
 pub(crate) const TD_FR: Kind<Detector> = Kind::new::<Settings>("td-fr", |values| {
     maker(values, |settings: Settings, _| boxed(TdFr::new(settings.wait)))
 });
 
-/// The first hole is lost max(RTT/2, DT) after its first duplicate acknowledgement, where DT is the
-/// time from that one to the third.
+/// Deems the first hole lost max(RTT/2, DT) after its first duplicate acknowledgement, where DT is
+/// the time from the first to the third.
 #[derive(Debug)]
 pub(crate) struct TdFr {
     wait: f64,
     duplicates: Duplicates,
-    /// When the hole is to be resent, once the third duplicate has come.
+    /// Time at which the hole is to be retransmitted, once the third duplicate has arrived.
     due: Option<Instant>,
 }
 
@@ -54,10 +54,11 @@ impl LossDetector for TdFr {
 
     fn rule(&self, view: &View) -> Rule {
         match self.duplicates.first() {
-            // Two duplicates only: no DT yet, so nothing is due, ever.
+            // Only two duplicates: there is no DT yet, so nothing is due.
             Some(_) if !view.recovering => Rule { first_hole_due: self.due, ..Rule::default() },
-            // The delay is fast retransmit's. Once that has come, further holes are resent as
-            // RFC 6675 does; and without SACK (no run of duplicates is seen) three must do.
+            // The delay applies to fast retransmit only. After it, further holes are retransmitted
+            // as in RFC 6675. Without SACK no run of duplicates is seen, and three duplicates
+            // suffice.
             _ => Rule::dupthresh(DUPTHRESH),
         }
     }
@@ -73,7 +74,7 @@ impl LossDetector for TdFr {
         let Some(first) = self.duplicates.first() else { return };
         if self.due.is_none() && self.duplicates.count() >= DUPTHRESH {
             let dt = view.now.since(first);
-            // RTT is taken to be the smoothed one: the text does not say.
+            // RTT is assumed to be the smoothed one: the text does not say.
             let minimum = view.srtt.unwrap_or_default().mul_f64(self.wait);
             self.due = Some(first + dt.max(minimum));
         }
@@ -95,11 +96,11 @@ mod tests {
             let mut detector = detector(name);
             detector.on_ack(&duplicate(), &view(200));
             detector.on_ack(&duplicate(), &view(202));
-            assert_eq!(detector.rule(&view(202)), Rule::default(), "{name}: two are no reason");
+            assert_eq!(detector.rule(&view(202)), Rule::default(), "{name}: two are too few");
             // DT = 4 ms < 100/2 ms: 200 + 50.
             detector.on_ack(&duplicate(), &view(204));
             assert_eq!(detector.rule(&view(204)), due(250), "{name}");
-            // The fourth changes nothing, nor does a round-trip time that has grown.
+            // The fourth changes nothing, and neither does a longer round-trip time.
             let slower = View { srtt: Some(view(0).rto), ..view(206) };
             detector.on_ack(&duplicate(), &slower);
             assert_eq!(detector.rule(&slower), due(250), "{name}");
@@ -107,17 +108,17 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_far_apart_are_waited_for() {
+    fn duplicates_far_apart_extend_the_wait() {
         let mut detector = detector("td-fr");
         detector.on_ack(&duplicate(), &view(200));
         detector.on_ack(&duplicate(), &view(240));
-        // DT = 70 ms > 50 ms: due as the third comes.
+        // DT = 70 ms > 50 ms: due when the third arrives.
         detector.on_ack(&duplicate(), &view(270));
         assert_eq!(detector.rule(&view(270)), due(270));
     }
 
     #[test]
-    fn a_hole_that_closes_ends_the_wait_and_the_next_has_its_own() {
+    fn a_hole_that_closes_ends_the_wait_and_the_next_hole_has_its_own() {
         let mut detector = detector("td-fr");
         for at in [200, 202, 204] {
             detector.on_ack(&duplicate(), &view(at));
@@ -130,14 +131,14 @@ mod tests {
         }
         detector.on_ack(&duplicate(), &view(216));
         assert_eq!(detector.rule(&view(216)), due(262));
-        // One acknowledgement may do both: advance, and be the next hole's first duplicate.
+        // One acknowledgement may do both: advance, and be the first duplicate of the next hole.
         let both = AckFacts { advanced: true, ..duplicate() };
         detector.on_ack(&both, &view(220));
         assert_eq!(detector.rule(&view(220)), Rule::default());
     }
 
     #[test]
-    fn acknowledgements_lost_on_the_way_count() {
+    fn lost_acknowledgements_count() {
         let mut detector = detector("td-fr");
         let three_at_once = AckFacts { delivered: 3, sacked: 3, ..duplicate() };
         detector.on_ack(&three_at_once, &view(200));
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_leaves_nothing_to_wait_for() {
+    fn a_timeout_ends_the_wait() {
         let mut detector = detector("ba-del");
         for at in [200, 202, 204] {
             detector.on_ack(&duplicate(), &view(at));

@@ -1,6 +1,6 @@
-//! The window while a hole waits for a delayed response to congestion (TCP-DCR, section 2.2): it
-//! "continues to evolve as indicated by the congestion avoidance algorithm", yet only one new packet
-//! answers each duplicate, so that the rate stays what it was when the first of them came.
+//! The window while the response to congestion is delayed (TCP-DCR, section 2.2): it "continues to
+//! evolve as indicated by the congestion avoidance algorithm", but each duplicate releases only one
+//! new packet, so that the rate stays the same as at the first duplicate.
 
 use std::borrow::Cow;
 
@@ -13,9 +13,10 @@ pub(crate) const DCR: Kind<AnyLimitedTransmit> = Kind::new::<()>("dcr", |values|
     maker(values, |(), _| AnyLimitedTransmit::Dcr(DelayedGrowth::default()))
 });
 
+/// TCP-DCR's window while a hole is open.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DelayedGrowth {
-    /// The window that new data may fill while a hole waits; cwnd itself grows meanwhile.
+    /// Window that new data may fill while a hole is open; cwnd itself grows meanwhile.
     held: Option<f64>,
 }
 
@@ -32,8 +33,8 @@ impl LimitedTransmit for DelayedGrowth {
         self.held.unwrap_or(cwnd)
     }
 
-    /// Duplicates grow the window as new acknowledgements do, in congestion avoidance. Those that
-    /// advanced the cumulative point as well have grown it already.
+    /// In congestion avoidance duplicates grow the window like new acknowledgements. Those that
+    /// also advanced the cumulative acknowledgement have grown it already.
     fn grow_while_waiting(&mut self, wait: &Wait, window: &Window) -> u32 {
         if wait.advanced || !wait.open {
             self.held = None;

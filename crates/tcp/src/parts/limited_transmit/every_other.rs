@@ -1,5 +1,5 @@
-//! One segment for each of the first two duplicates, then one for every second (Blanton and Allman,
-//! AVG-DEV): the acknowledgements keep coming, at half the rate.
+//! One segment for each of the first two duplicates, then one for every second duplicate (Blanton
+//! and Allman, AVG-DEV). Acknowledgements keep arriving at half the rate.
 
 use std::borrow::Cow;
 
@@ -11,6 +11,7 @@ pub(crate) const EVERY_OTHER: Kind<AnyLimitedTransmit> = Kind::new::<()>("every-
     maker(values, |(), _| AnyLimitedTransmit::EveryOther(EveryOther))
 });
 
+/// One segment for two duplicates.
 #[derive(Clone, Debug)]
 pub(crate) struct EveryOther;
 
@@ -29,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_other_releases_two_and_then_half() {
+    fn the_first_two_duplicates_release_one_each_and_then_every_second() {
         let released: Vec<u32> = (0..=9).map(|n| EveryOther.allowance(n, 4.0)).collect();
         assert_eq!(released, [0, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
     }

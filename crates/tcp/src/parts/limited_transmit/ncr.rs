@@ -1,7 +1,7 @@
-//! Extended Limited Transmit of TCP-NCR (RFC 4653, sections 3.1 to 3.4): while selective
-//! acknowledgements tell of a hole, new data keeps flowing; the window is put right when the hole
-//! closes, and reduced only when it counts as lost. The duplicate threshold that decides on that
-//! stands in `detect/ncr.rs`.
+//! Extended Limited Transmit of TCP-NCR (RFC 4653, sections 3.1 to 3.4). While selective
+//! acknowledgements report a hole, new data keeps flowing. The window is adjusted when the hole
+//! closes, and reduced only when the hole is deemed a loss. `detect/ncr.rs` has the duplicate
+//! threshold for that.
 
 use std::borrow::Cow;
 
@@ -9,11 +9,11 @@ use super::{AnyLimitedTransmit, LimitedTransmit, Progress};
 use crate::parts::control::Window;
 use crate::parts::{Kind, maker};
 
-/// One segment for each two that left the network.
+/// Sends one segment for each two that left the network.
 pub(crate) const CAREFUL: Kind<AnyLimitedTransmit> = Kind::new::<()>("ncr-careful", |values| {
     maker(values, |(), _| AnyLimitedTransmit::Ncr(ExtendedLimitedTransmit::new(true)))
 });
-/// One segment for each that left the network.
+/// Sends one segment for each that left the network.
 pub(crate) const AGGRESSIVE: Kind<AnyLimitedTransmit> =
     Kind::new::<()>("ncr-aggressive", |values| {
         maker(values, |(), _| AnyLimitedTransmit::Ncr(ExtendedLimitedTransmit::new(false)))
@@ -31,7 +31,7 @@ struct Period {
 /// The state of TCP-NCR.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ExtendedLimitedTransmit {
-    /// Careful Limited Transmit, else Aggressive.
+    /// Whether to use Careful Limited Transmit instead of Aggressive.
     careful: bool,
     period: Option<Period>,
 }
@@ -41,19 +41,20 @@ impl ExtendedLimitedTransmit {
         Self { careful, period: None }
     }
 
-    /// An acknowledgement with SACK information came outside loss recovery; `flight` (FlightSize)
-    /// was outstanding when it came.
+    /// Called for an acknowledgement with SACK information outside loss recovery, when `flight`
+    /// (FlightSize) was outstanding before it.
     fn on_sack(&mut self, flight: u32, cwnd: f64) {
-        // (I.1) and (I.2); (I.3) is the detector's. A full window counts with its fraction, the
-        // credit towards its next segment, or the window would never grow over many periods.
-        // What says that it SACKs data when none is in flight leaves a window of one segment.
+        // (I.1) and (I.2); (I.3) is up to the detector. A full window counts with its fraction, the
+        // credit towards its next segment. Otherwise the window would never grow over many periods.
+        // A SACK when nothing is in flight leaves a window of one segment.
         let flight = f64::from(flight.max(1));
         let flight_prev = if flight >= cwnd.floor() { cwnd } else { flight };
         self.period.get_or_insert(Period { flight_prev, skipped: 0 });
     }
 
-    /// The cumulative point advanced before loss recovery was triggered, and `flight` is
-    /// outstanding still; `sack` if there is SACK information, too. Gives the window.
+    /// Returns the window after the cumulative acknowledgement has advanced before loss recovery;
+    /// `flight` is still outstanding, and `sack` is set if the acknowledgement has SACK
+    /// information.
     fn on_advance(&mut self, flight: u32, sack: bool, window: Window) -> Window {
         let Some(period) = &mut self.period else { return window };
         // (T.1)
@@ -79,25 +80,25 @@ impl LimitedTransmit for ExtendedLimitedTransmit {
         }
     }
 
-    /// What RFC 4653 sends goes by the pipe, not by a count.
+    /// Returns 0: RFC 4653 sends by the pipe, not by a count of duplicates.
     fn allowance(&self, _duplicates: u32, _cwnd: f64) -> u32 {
         0
     }
 
-    /// (E.2): whether a new segment may leave while `pipe` segments are in the network.
+    /// Returns whether a new segment may be sent while `pipe` segments are in the network (E.2).
     fn may_exceed(&self, pipe: u32) -> bool {
         self.period.is_some_and(|p| f64::from(pipe + p.skipped) <= p.flight_prev - 1.0)
     }
 
-    /// (E.4): a segment left by (E.2); (E.3) is the scoreboard's.
+    /// Called when a segment was sent by (E.2): this is (E.4). (E.3) is up to the scoreboard.
     fn on_exceeded(&mut self) {
         if let Some(period) = self.period.as_mut().filter(|_| self.careful) {
             period.skipped += 1;
         }
     }
 
-    /// FlightSizePrev, during Extended Limited Transmit (section 3.4:
-    /// ssthresh = cwnd = (FlightSizePrev / 2)).
+    /// Returns FlightSizePrev during Extended Limited Transmit (section 3.4: ssthresh = cwnd =
+    /// (FlightSizePrev / 2)).
     fn flight_before(&self) -> Option<f64> {
         self.period.map(|period| period.flight_prev)
     }
@@ -107,15 +108,15 @@ impl LimitedTransmit for ExtendedLimitedTransmit {
         if advanced {
             *window = self.on_advance(flight, sack, *window);
         }
-        // Section 3.1 wants an acknowledgement without SACK information first. That it is missing
-        // can only be when this one ended loss recovery, and then the threshold held during that
-        // recovery would stay in force: a new period is due all the same.
+        // Section 3.1 requires an acknowledgement without SACK information first. It can only be
+        // missing if this one ended loss recovery. Then the threshold of that recovery would stay
+        // in force, so a new period begins nevertheless.
         if sack {
             self.on_sack(flight_before, window.cwnd);
         }
     }
 
-    /// Loss recovery begins (sections 3.2 and 3.4), or a timeout does.
+    /// Called when loss recovery begins (sections 3.2 and 3.4), also after a timeout.
     fn on_recovery(&mut self) {
         self.period = None;
     }
@@ -127,7 +128,8 @@ mod tests {
 
     const WINDOW: Window = Window { cwnd: 10.0, ssthresh: 20.0 };
 
-    /// How many segments each SACKed segment lets go, from `pipe` segments in the network on.
+    /// Returns how many segments each SACKed segment releases, starting with `pipe` segments in the
+    /// network.
     fn sends(ncr: &mut ExtendedLimitedTransmit, mut pipe: u32, sacks: u32) -> Vec<u32> {
         let mut sent = Vec::new();
         for _ in 0..sacks {
@@ -167,8 +169,8 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_acknowledgement_is_made_up_for() {
-        // (E.5): one SACK tells of three segments: 10 − 3 = 7, 8 and 9 are each ≤ 9.
+    fn a_lost_acknowledgement_is_compensated() {
+        // (E.5): one SACK reports three segments: 10 − 3 = 7, 8 and 9 are each ≤ 9.
         let mut aggressive = ExtendedLimitedTransmit::new(false);
         aggressive.on_sack(10, 10.0);
         assert_eq!(sends(&mut aggressive, 8, 1), [3]);
@@ -198,7 +200,8 @@ mod tests {
 
     #[test]
     fn progress_with_sack_information_restarts_with_the_old_flight_size() {
-        // (T.4): (I.2) Skipped = 0, but not (I.1): FlightSizePrev stays 10 although 6 are out.
+        // (T.4): (I.2) Skipped = 0, but not (I.1): FlightSizePrev stays 10 although 6 are
+        // outstanding.
         let mut ncr = ExtendedLimitedTransmit::new(true);
         ncr.on_sack(10, 10.0);
         sends(&mut ncr, 10, 3);
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_window_is_remembered_with_its_fraction_and_an_idle_one_as_it_was_used() {
+    fn a_full_window_counts_with_its_fraction_and_an_idle_one_as_far_as_it_was_used() {
         let mut ncr = ExtendedLimitedTransmit::new(true);
         ncr.on_sack(10, 10.75);
         assert_eq!(ncr.flight_before(), Some(10.75));

@@ -1,6 +1,6 @@
-//! One segment for each duplicate, up to so many congestion windows beyond the window (RR-TCP, section
-//! 4.3), or without a bound. Watches for periods in which the bound is used up: from the duplicate
-//! that does so to the acknowledgement that advances the window.
+//! One segment for each duplicate, up to a number of congestion windows beyond the window (RR-TCP,
+//! section 4.3), or without a bound. Measures idle periods, in which the bound is used up: from the
+//! duplicate that uses up the last of it to the acknowledgement that advances the window.
 
 use std::borrow::Cow;
 
@@ -24,15 +24,16 @@ pub(crate) const WINDOWS: Kind<AnyLimitedTransmit> = Kind::new::<Settings>("wind
         AnyLimitedTransmit::Windows(Windows::new(settings.limited_transmit))
     })
 });
-/// One segment for each duplicate.
+/// One segment for each duplicate, without a bound.
 pub(crate) const UNLIMITED: Kind<AnyLimitedTransmit> = Kind::new::<()>("unlimited", |values| {
     maker(values, |(), _| AnyLimitedTransmit::Windows(Windows::new(f64::INFINITY)))
 });
 
+/// Limited transmit bounded by a number of congestion windows.
 #[derive(Clone, Debug)]
 pub(crate) struct Windows {
     bound: f64,
-    /// When the bound was used up, and the segments that came since.
+    /// Start of the idle period, and the segments that arrived since.
     idle: Option<(Instant, u32)>,
 }
 
@@ -45,14 +46,14 @@ impl Windows {
         (self.bound * cwnd) as u32
     }
 
-    /// How many of `duplicates` have come beyond the bound, once that is used up.
+    /// Returns how many of `duplicates` exceed the bound, or `None` while it is not used up.
     fn beyond(&self, duplicates: u32, cwnd: f64) -> Option<u32> {
         duplicates.checked_sub(self.segments(cwnd))
     }
 
-    /// Duplicates, `new` of them segments newly SACKed, have come with the bound used up, `beyond`
-    /// of them beyond it. The segments are counted and not the acknowledgements: what the paper
-    /// takes off is what "partially filled the pipe", also where acknowledgements were lost.
+    /// Records `new` newly SACKed segments that arrived with the bound used up; `beyond` duplicates
+    /// exceed it. Counts segments and not acknowledgements, because the paper subtracts what
+    /// "partially filled the pipe", also where acknowledgements were lost.
     fn exhausted(&mut self, new: u32, beyond: u32, now: Instant) {
         match &mut self.idle {
             Some((_, duplicates)) => *duplicates += new,
@@ -60,7 +61,7 @@ impl Windows {
         }
     }
 
-    /// The window advanced: gives the idle period, if there was one.
+    /// Called when the window has advanced. Returns the idle period that ends, if any.
     fn advanced(&mut self, now: Instant) -> Option<Idle> {
         let (since, dupacks) = self.idle.take()?;
         Some(Idle { duration: now.since(since), dupacks })
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bound_is_used_up_by_the_duplicate_that_releases_the_last_segment() {
+    fn the_duplicate_that_releases_the_last_segment_uses_up_the_bound() {
         let limited = Windows::new(1.0);
         for (dupacks, beyond) in [(9, None), (10, Some(0)), (13, Some(3))] {
             // 10.7: ten whole segments.
@@ -114,17 +115,17 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_period_counts_what_is_sacked_beyond_the_bound() {
+    fn an_idle_period_counts_the_segments_sacked_beyond_the_bound() {
         let at = Instant::from_millis;
         let mut watch = Windows::new(1.0);
         assert_eq!(watch.advanced(at(0)), None);
-        // Four at once, of which three are beyond; then two, and one.
+        // Four at once, three of them beyond the bound; then two, and one.
         watch.exhausted(4, 3, at(100));
         watch.exhausted(2, 5, at(110));
         watch.exhausted(1, 6, at(120));
         let idle = watch.advanced(at(150)).expect("was exhausted");
         assert_eq!((idle.duration.as_millis_f64(), idle.dupacks), (50.0, 6));
-        // The next hole: the bound is used up from its first duplicate on.
+        // The next hole: the bound is used up from its first duplicate.
         watch.exhausted(1, 7, at(200));
         assert_eq!(watch.advanced(at(210)).expect("was exhausted").dupacks, 1);
         watch.exhausted(1, 7, at(300));

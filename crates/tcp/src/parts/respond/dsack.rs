@@ -1,12 +1,12 @@
-//! The window after DSACKs have proved a reduction spurious: every retransmission under it was
-//! (RFC 2883; RFC 3708, section 3).
+//! Restoration of the window after DSACKs have proved a reduction spurious, because all its
+//! retransmissions were spurious (RFC 2883; RFC 3708, section 3).
 
 use crate::parameter::{Parameter, choice, settings};
 use crate::parts::control::Window;
 use crate::parts::{Kind, maker};
 
 choice! {
-    /// How the window comes back.
+    /// How the window is restored.
     Return {
         /// By slow start up to the old window, without a burst.
         SlowStart = "slow-start",
@@ -17,7 +17,7 @@ choice! {
 
 settings! {
     /// RR-TCP says only that DSACKs "permit reinstatement of the previous window value" (section
-    /// 4.3); the RFC that it builds on slow-starts up to it, and so does AVG-DEV, which has it from
+    /// 4.3). The RFC that it builds on slow-starts up to that value, and so does AVG-DEV, following
     /// Blanton and Allman.
     "dsack" Settings {
         restore: Return = Parameter::choice(
@@ -32,21 +32,21 @@ settings! {
 /// No response.
 pub(crate) const NONE: Kind<Restoration> =
     Kind::new::<()>("none", |values| maker(values, |(), _| Restoration(None)));
-/// The window comes back, by slow start unless the parameter says otherwise.
+/// The window is restored, by slow start unless the parameter is set otherwise.
 pub(crate) const DSACK: Kind<Restoration> = Kind::new::<Settings>("dsack", |values| {
     maker(values, |settings: Settings, _| Restoration(Some(settings.restore)))
 });
-/// The window and its threshold come back at once, as in Linux.
+/// The window and its threshold are restored at once, as in Linux.
 pub(crate) const AT_ONCE: Kind<Restoration> = Kind::new::<()>("dsack-at-once", |values| {
     maker(values, |(), _| Restoration(Some(Return::AtOnce)))
 });
 
-/// What a sender does when DSACKs have proved a reduction spurious.
+/// Response to a reduction that DSACKs have proved spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Restoration(Option<Return>);
 
 impl Restoration {
-    /// What it does, in a few words.
+    /// Describes the response in a few words.
     pub(crate) fn about(self) -> &'static str {
         match self.0 {
             None => "none",
@@ -55,11 +55,11 @@ impl Restoration {
         }
     }
 
-    /// The window after the response, where `saved` stood before the reduction.
+    /// Returns the window after the response; `saved` is the window before the reduction.
     pub(crate) fn respond(self, window: Window, saved: Window) -> Option<Window> {
         let Window { cwnd, ssthresh } = window;
         self.0.map(|how| match how {
-            // RFC 5681's minimum, or what Westwood finds room for, may be above the old window.
+            // RFC 5681's minimum, or Westwood's estimate, may be above the old window.
             Return::SlowStart => Window { cwnd, ssthresh: saved.cwnd.max(cwnd).max(ssthresh) },
             Return::AtOnce => {
                 Window { cwnd: cwnd.max(saved.cwnd), ssthresh: ssthresh.max(saved.ssthresh) }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_comes_back_as_told() {
+    fn the_window_is_restored_by_the_chosen_rule() {
         assert_eq!(after(None, 10.0, 10.0), None);
         assert_eq!(after(Some(Return::SlowStart), 10.0, 10.0), Some((10.0, 20.0)));
         assert_eq!(after(Some(Return::AtOnce), 10.0, 10.0), Some((20.0, 40.0)));

@@ -1,66 +1,68 @@
-//! The Eifel detection algorithm (RFC 3522): the first acknowledgement of new data after a
-//! retransmission tells by its timestamp whether the original or the retransmission caused it.
+//! The Eifel detection algorithm (RFC 3522). The timestamp of the first acknowledgement of new data
+//! after a retransmission shows whether the original or the retransmission caused it.
 
 use unruffled_units::Instant;
 
-/// An acknowledgement, as far as it matters here.
+/// The properties of an acknowledgement that matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acceptable {
-    /// The end of the timestamp clock's tick that it echoes.
+    /// End of the tick of the timestamp clock that it echoes.
     pub(crate) echo: Option<Instant>,
-    /// It carries a DSACK.
+    /// Whether it carries a DSACK.
     pub(crate) dsack: bool,
-    /// It acknowledges all that is outstanding.
+    /// Whether it acknowledges all outstanding data.
     pub(crate) all: bool,
-    /// It acknowledges new data: it is acceptable.
+    /// Whether it acknowledges new data, which makes it acceptable.
     pub(crate) advanced: bool,
 }
 
-/// The recovery that is watched, from its beginning to its first acceptable acknowledgement.
+/// A recovery, from its beginning to its first acceptable acknowledgement.
 #[derive(Clone, Copy, Debug)]
 struct Watch {
-    /// When its first retransmission left (RetransmitTS).
+    /// Time of its first retransmission (RetransmitTS).
     resent: Option<Instant>,
 }
 
+/// State of the Eifel detection algorithm.
 #[derive(Clone, Debug)]
 pub(crate) struct Eifel {
     watch: Option<Watch>,
-    /// A DSACK has come at some time of the connection.
+    /// Whether the connection has ever received a DSACK.
     dsack_seen: bool,
 }
 
 impl Eifel {
-    /// What it does, in a few words.
+    /// Description in a few words.
     pub(crate) const ABOUT: &'static str = "timestamps, RFC 3522; response RFC 4015";
 
     pub(crate) fn new() -> Self {
         Self { watch: None, dsack_seen: false }
     }
 
-    /// Loss recovery begins (step 1). The caller leaves out what happens within one.
+    /// Called when loss recovery begins (step 1). The caller does not call it within a recovery.
     pub(crate) fn begin(&mut self) {
         self.watch = Some(Watch { resent: None });
     }
 
-    /// Something else than a loss is recovered from.
+    /// Called when a recovery begins that no loss caused.
     pub(crate) fn stop(&mut self) {
         self.watch = None;
     }
 
-    /// No recovery is watched: an acknowledgement without a DSACK tells nothing.
+    /// Returns whether no recovery is observed, so that an acknowledgement without a DSACK has no
+    /// effect.
     pub(crate) fn is_idle(&self) -> bool {
         self.watch.is_none()
     }
 
-    /// A segment is sent again (step 2): only the first time counts.
+    /// Called when a segment is retransmitted (step 2). Only the first time counts.
     pub(crate) fn on_retransmit(&mut self, now: Instant) {
         if let Some(watch) = &mut self.watch {
             watch.resent.get_or_insert(now);
         }
     }
 
-    /// Steps 3 to 6: whether the acknowledgement shows the recovery spurious.
+    /// Returns whether the acknowledgement proves the recovery spurious (steps 3 to 6).
     pub(crate) fn on_ack(&mut self, ack: &Acceptable) -> bool {
         let dsack_before = self.dsack_seen;
         self.dsack_seen |= ack.dsack;
@@ -68,11 +70,11 @@ impl Eifel {
             return false;
         }
         let resent = self.watch.take().and_then(|watch| watch.resent);
-        // Step 4. The echo stands for the end of its tick, so that it is earlier than the
-        // retransmission exactly if the tick is.
+        // Step 4. The echo stands for the end of its tick, so it is earlier than the retransmission
+        // exactly if the tick is.
         let (Some(echo), Some(resent)) = (ack.echo, resent) else { return false };
         // Step 5: an acknowledgement of everything may answer the retransmission of a segment whose
-        // acknowledgements were all lost, unless the receiver is known to tell of duplicates.
+        // acknowledgements were all lost, unless the receiver is known to report duplicates.
         let original = !ack.dsack && (dsack_before || !ack.all);
         echo < resent && original
     }
@@ -87,7 +89,7 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    /// The end of tick `ms`, as the connection gives it.
+    /// Returns the end of tick `ms`, as the connection computes it.
     fn tick(ms: u64) -> Option<Instant> {
         Some(Instant::from_nanos((ms + 1) * 1_000_000 - 1))
     }
@@ -96,7 +98,7 @@ mod tests {
         Acceptable { echo: tick(echo_ms), dsack: false, all: false, advanced: true }
     }
 
-    /// A recovery that resent its first segment `at` that time.
+    /// Returns the state of a recovery that retransmitted its first segment at `at`.
     fn resent(at: Instant) -> Eifel {
         let mut eifel = Eifel::new();
         eifel.begin();
@@ -109,12 +111,12 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_older_than_the_retransmission_shows_it_spurious() {
+    fn an_echo_older_than_the_retransmission_proves_it_spurious() {
         assert!(resent_at_100().on_ack(&ack(99)));
     }
 
     #[test]
-    fn an_echo_of_the_same_tick_or_later_does_not() {
+    fn an_echo_of_the_same_tick_or_later_proves_nothing() {
         assert!(!resent_at_100().on_ack(&ack(100)));
         assert!(!resent_at_100().on_ack(&ack(140)));
         let last_of_tick_100 = at(101) - Duration::from_nanos(1);
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn without_timestamps_it_finds_nothing() {
+    fn without_timestamps_nothing_is_found() {
         assert!(!resent_at_100().on_ack(&Acceptable { echo: None, ..ack(20) }));
     }
 }

@@ -1,75 +1,77 @@
-//! F-RTO (RFC 5682): after a timeout, the first acknowledgement is answered with new data, and the
-//! second one tells whether the originals were only late. Sections 2.1 (basic) and 3.1 (with SACK).
+//! F-RTO (RFC 5682): after a timeout, the sender answers the first acknowledgement with new data,
+//! and the second one shows whether the originals were only late. Sections 2.1 (basic) and 3.1
+//! (with SACK).
 
-/// An acknowledgement after a timeout. Offsets in the stream.
+/// An acknowledgement after a timeout. Numbers are stream offsets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckView {
-    /// SACK is in use: section 3.1 instead of 2.1.
+    /// Whether SACK is in use, so that section 3.1 applies instead of 2.1.
     pub(crate) sack: bool,
     pub(crate) una: u64,
     pub(crate) nxt: u64,
-    /// It acknowledges new data cumulatively.
+    /// Whether it acknowledges new data cumulatively.
     pub(crate) advanced: bool,
     pub(crate) duplicate: bool,
-    /// It tells, in whatever way, of data that had not been acknowledged.
+    /// Whether it acknowledges or SACKs data for the first time.
     pub(crate) fresh: bool,
-    /// The end of the highest octet that it acknowledges, in whatever way.
+    /// End of the highest octet that it acknowledges or SACKs.
     pub(crate) highest: u64,
-    /// There is unsent data and room for it.
+    /// Whether there is unsent data and room for it.
     pub(crate) can_send_new: bool,
 }
 
-/// The loss recovery that a timeout falls into.
+/// Loss recovery during which a timeout occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum During {
-    /// None.
+    /// No recovery.
     Open,
     /// Fast recovery.
     FastRecovery,
-    /// That of an earlier timeout.
+    /// Recovery from an earlier timeout.
     Timeout,
 }
 
-/// What an acknowledgement means.
+/// Result of processing an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Finding {
-    /// Nothing is decided.
+    /// Not decided yet.
     Wait,
-    /// The timeout is to be taken for genuine; cwnd is between these.
+    /// The timeout counts as genuine, and cwnd is limited to this range.
     Conventional {
-        /// In segments.
+        /// Lower bound in segments.
         least: f64,
-        /// In segments.
+        /// Upper bound in segments.
         most: f64,
     },
-    /// It was spurious: SpuriousRecovery is SPUR_TO.
+    /// The timeout was spurious: SpuriousRecovery is SPUR_TO.
     Spurious,
 }
 
-/// How far the algorithm is, and so what may be sent.
+/// Step of the algorithm, which determines what may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// It does not run: what may be sent is as always.
+    /// Not running: the usual rules apply.
     Idle,
-    /// Step 1: the first segment is to be sent again.
+    /// Step 1: the first segment is to be retransmitted.
     Resend,
-    /// Step 2: it was, up to `end`. Nothing may be sent.
+    /// Step 2: the first segment, up to `end`, was retransmitted. Nothing may be sent.
     First { end: u64 },
-    /// Step 3: up to `new` more new segments may be sent, nothing else.
+    /// Step 3: up to `new` more new segments may be sent, and nothing else.
     Second { new: u32 },
 }
 
+/// State of F-RTO.
 #[derive(Clone, Debug)]
 pub(crate) struct FRto {
     step: Step,
-    /// The offset behind "recover" of section 2.1 and RecoveryPoint of 3.1.
+    /// Offset after "recover" of section 2.1 and RecoveryPoint of 3.1.
     recover: u64,
-    /// A timeout is watched that may be spurious.
+    /// Whether a timeout that may be spurious is being examined.
     watching: bool,
 }
 
 impl FRto {
-    /// What it does, in a few words.
+    /// Description in a few words.
     pub(crate) const ABOUT: &'static str = "RFC 5682; response RFC 4015";
 
     pub(crate) fn new() -> Self {
@@ -80,14 +82,16 @@ impl FRto {
         self.step
     }
 
-    /// The retransmission timer expired (step 1), with these as SND.UNA and SND.NXT. Says whether this
-    /// timeout is the one that may be found spurious: of timeouts of the same segment, the first is.
+    /// Called when the retransmission timer expired (step 1), with SND.UNA and SND.NXT. Returns
+    /// whether this timeout is the one that may prove spurious: of several timeouts of the same
+    /// segment, only the first.
     pub(crate) fn on_timeout(&mut self, una: u64, nxt: u64, during: During, sack: bool) -> bool {
         let barred = match during {
             During::Open => false,
             // Section 3.1: not while loss recovery by SACK is under way.
             During::FastRecovery => sack,
-            // Of an earlier timeout, acknowledgements have come and not yet covered its recover.
+            // Acknowledgements have arrived since an earlier timeout, and have not covered its
+            // recover yet.
             During::Timeout => self.recover > una,
         };
         if barred {
@@ -101,26 +105,27 @@ impl FRto {
         during != During::Timeout || !watched
     }
 
-    /// The first segment, which ends at `end`, has been sent again.
+    /// Called when the first segment, which ends at `end`, was retransmitted.
     pub(crate) fn on_resent(&mut self, end: u64) {
         if self.step == Step::Resend {
             self.step = Step::First { end };
         }
     }
 
-    /// One of the new segments of step 3 has been sent.
+    /// Called when one of the new segments of step 3 was sent.
     pub(crate) fn on_sent_new(&mut self) {
         if let Step::Second { new } = &mut self.step {
             *new = new.saturating_sub(1);
         }
     }
 
-    /// Recovery is over.
+    /// Called when recovery has ended.
     pub(crate) fn stop(&mut self) {
         self.step = Step::Idle;
         self.watching = false;
     }
 
+    /// Processes an acknowledgement.
     pub(crate) fn on_ack(&mut self, ack: &AckView) -> Finding {
         match self.step {
             Step::Idle | Step::Resend => Finding::Wait,
@@ -156,7 +161,7 @@ impl FRto {
                     self.stop();
                     return Finding::Spurious;
                 }
-                // A duplicate without SACK takes nothing out of the pipe, which has the two new
+                // Without SACK a duplicate removes nothing from the pipe, which holds the two new
                 // segments: "The congestion window can be set to 3 * MSS".
                 self.conventional(if ack.sack { 0.0 } else { 3.0 }, 3.0)
             }
@@ -182,7 +187,7 @@ impl FRto {
 mod tests {
     use super::*;
 
-    /// Segments of 1000; 0 to 9 were outstanding at the timeout.
+    /// Segments have 1000 octets; 0 to 9 were outstanding at the timeout.
     const CONVENTIONAL: Finding = Finding::Conventional { least: 0.0, most: f64::INFINITY };
 
     fn view(sack: bool, una: u64) -> AckView {
@@ -202,7 +207,7 @@ mod tests {
         AckView { advanced: false, duplicate: true, fresh: false, ..view(sack, una) }
     }
 
-    /// Step 1 is done: segment 0 was resent.
+    /// Returns the state after step 1: segment 0 was retransmitted.
     fn resent(sack: bool) -> FRto {
         let mut f_rto = FRto::new();
         assert!(f_rto.on_timeout(0, 10_000, During::Open, sack));
@@ -211,7 +216,8 @@ mod tests {
         f_rto
     }
 
-    /// Step 2 is done as well, by branch (2b): segment 0 was acknowledged, 10 and 11 were sent.
+    /// Returns the state after step 2, branch (2b): segment 0 was acknowledged, 10 and 11 were
+    /// sent.
     fn forward(sack: bool) -> FRto {
         let mut f_rto = resent(sack);
         assert_eq!(f_rto.on_ack(&view(sack, 1000)), Finding::Wait);
@@ -222,13 +228,13 @@ mod tests {
         f_rto
     }
 
-    /// As `view`, when 10 and 11 have been sent.
+    /// Returns `view` after 10 and 11 were sent.
     fn later(sack: bool, una: u64) -> AckView {
         AckView { nxt: 12_000, ..view(sack, una) }
     }
 
     #[test]
-    fn basic_2a_a_duplicate_everything_or_too_little_ends_it() {
+    fn basic_2a_a_duplicate_or_everything_or_too_little_ends_it() {
         assert_eq!(resent(false).on_ack(&duplicate(false, 0)), CONVENTIONAL);
         assert_eq!(resent(false).on_ack(&view(false, 10_000)), CONVENTIONAL);
         assert_eq!(resent(false).on_ack(&view(false, 500)), CONVENTIONAL);
@@ -241,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn basic_what_neither_advances_nor_repeats_is_ignored() {
+    fn basic_an_acknowledgement_that_neither_advances_nor_repeats_is_ignored() {
         let neither = AckView { duplicate: false, ..duplicate(false, 0) };
         let mut f_rto = resent(false);
         assert_eq!(f_rto.on_ack(&neither), Finding::Wait);
@@ -265,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn sack_2_duplicates_are_waited_through() {
+    fn sack_2_duplicates_are_ignored() {
         let mut f_rto = resent(true);
         assert_eq!(f_rto.on_ack(&duplicate(true, 0)), Finding::Wait);
         assert_eq!(f_rto.on_ack(&view(true, 500)), Finding::Wait, "half of what was resent");
@@ -287,19 +293,19 @@ mod tests {
     }
 
     #[test]
-    fn sack_3a_what_answers_the_new_segments_means_loss() {
+    fn sack_3a_an_answer_to_the_new_segments_means_loss() {
         let lost = Finding::Conventional { least: 0.0, most: 3.0 };
         // Segment 10 is SACKed: 1 is missing.
         let new = AckView { highest: 11_000, fresh: true, ..duplicate(true, 1000) };
         assert_eq!(forward(true).on_ack(&new), lost);
         // Cumulative beyond RecoveryPoint.
         assert_eq!(forward(true).on_ack(&later(true, 11_000)), lost);
-        // A duplicate that says nothing new.
+        // A duplicate without new information.
         assert_eq!(forward(true).on_ack(&duplicate(true, 1000)), lost);
     }
 
     #[test]
-    fn sack_3b_what_answers_an_original_means_a_spurious_timeout() {
+    fn sack_3b_an_answer_to_an_original_means_a_spurious_timeout() {
         assert_eq!(forward(true).on_ack(&later(true, 2000)), Finding::Spurious);
         assert_eq!(forward(true).on_ack(&later(true, 10_000)), Finding::Spurious);
         // Segment 4 is SACKed, below RecoveryPoint.
@@ -308,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_timeout_of_the_same_segment_starts_again_and_the_first_is_watched() {
+    fn a_second_timeout_of_the_same_segment_restarts_and_only_the_first_may_prove_spurious() {
         for sack in [false, true] {
             let mut f_rto = resent(sack);
             assert!(!f_rto.on_timeout(0, 10_000, During::Timeout, sack));

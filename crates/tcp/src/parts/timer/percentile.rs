@@ -1,5 +1,6 @@
-//! RR-TCP's enhanced sampling (table 2): the timeout covers a share of all round-trip times, those of
-//! retransmitted segments among them, once a DSACK has told the copies apart.
+//! RR-TCP's enhanced sampling (table 2): the timeout covers a share of all round-trip times,
+//! including those of retransmitted segments once a DSACK has identified the copy that arrived
+//! first.
 
 use std::borrow::Cow;
 
@@ -31,15 +32,15 @@ pub(crate) const PERCENTILE: Kind<AnyTimer> = Kind::new::<Settings>("percentile"
     })
 });
 
-/// Every round-trip time seen, in bins of about 3 %: 32 to an octave, from 1 µs to an hour. After
-/// 2^32 of them each counts half.
+/// Histogram of all round-trip times, in bins of about 3 %: 32 per octave, from 1 µs to an hour.
+/// After 2^32 samples all counts are halved.
 #[derive(Clone, Debug)]
 pub(crate) struct Percentile {
     percentile: f64,
-    /// The bin of the first one, which is the handshake's: an idle connection has no more, and needs no
-    /// histogram of four kilobytes.
+    /// Bin of the first sample, which comes from the handshake. An idle connection has no more, and
+    /// does without the histogram of four kilobytes.
     first: Option<usize>,
-    /// All of them, from the second on.
+    /// All samples, from the second on.
     samples: Option<Histogram>,
 }
 
@@ -54,7 +55,7 @@ impl Percentile {
     fn add(&mut self, rtt: Duration) {
         let micros = (rtt.as_nanos() / 1_000).max(1);
         let octave = u64::from(micros.ilog2());
-        // The bits behind the leading one, scaled to the bins of an octave.
+        // The bits after the leading one, scaled to the bins of an octave.
         let fraction = ((micros - (1 << octave)) * BINS_PER_OCTAVE) >> octave;
         let bin = (octave * BINS_PER_OCTAVE + fraction + 1) as usize;
         let Some(first) = self.first else {
@@ -72,11 +73,12 @@ impl Percentile {
         samples.add(bin, 1);
     }
 
-    /// The upper end of the bin that the percentile falls in.
+    /// Returns the upper end of the bin that contains the percentile.
     fn bound(&self) -> Duration {
         let all = self.samples.as_ref().and_then(|samples| samples.percentile(self.percentile));
         let Some(bin) = all.or(self.first) else { return Duration::ZERO };
-        let (octave, fraction) = (bin as u64 / BINS_PER_OCTAVE, bin as u64 % BINS_PER_OCTAVE);
+        let octave = bin as u64 / BINS_PER_OCTAVE;
+        let fraction = bin as u64 % BINS_PER_OCTAVE;
         let micros = (1_u64 << octave) + ((fraction << octave) / BINS_PER_OCTAVE);
         Duration::from_micros(micros)
     }
@@ -126,13 +128,13 @@ mod tests {
     }
 
     #[test]
-    fn four_thousand_million_round_trips_are_no_fewer_than_the_last() {
+    fn counts_are_halved_when_they_would_overflow() {
         let mut tail = Percentile::new(0.998);
         tail.add(ms(100));
         let usual = tail.bound();
         tail.add(ms(100));
         assert_eq!(tail.bound(), usual);
-        // All but two: the bin that 100 ms fell in, from its upper end.
+        // All but two samples fall in the bin of 100 ms.
         let samples = tail.samples.as_mut().expect("two samples");
         let bin = samples.percentile(1.0).expect("two samples");
         samples.add(bin, u32::MAX - 2);

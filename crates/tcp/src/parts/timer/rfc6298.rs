@@ -1,4 +1,4 @@
-//! The retransmission timeout (RFC 6298), which other timers build on.
+//! The retransmission timeout (RFC 6298), which other timers modify.
 
 use std::borrow::Cow;
 
@@ -8,11 +8,11 @@ use super::{AnyTimer, Timer};
 use crate::parts::{Kind, maker};
 use crate::{Config, RtoConfig};
 
-/// The standard's timer.
+/// Timer of RFC 6298.
 pub(crate) const RFC_6298: Kind<AnyTimer> =
     Kind::new::<()>("rfc-6298", |values| maker(values, |(), _| AnyTimer::Rfc6298(Rfc6298)));
 
-/// Adds nothing to [`Rto`].
+/// Modifies nothing in [`Rto`].
 #[derive(Clone, Debug)]
 pub(crate) struct Rfc6298;
 
@@ -22,42 +22,43 @@ impl Timer for Rfc6298 {
     }
 }
 
-/// When data transmission begins after a lost SYN (RFC 6298, 5.7).
-const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
-/// Clock granularity G of RFC 6298, 2.2: the engine's clock is finer than this.
+/// Timeout when data transmission begins after a lost SYN (RFC 6298, 5.7).
+const RTO_AFTER_LOST_SYN: Duration = Duration::from_secs(3);
+/// Clock granularity G of RFC 6298, 2.2. The engine's clock is finer.
 const GRANULARITY: Duration = Duration::from_millis(1);
-/// Nanoseconds of SRTT to a sample, at least: what changes with smaller gains is lost in rounding.
-const FINEST: f64 = 32.0;
+/// Minimum nanoseconds of SRTT per sample in a round trip. Rounding would hide changes with smaller
+/// gains.
+const MIN_NANOS_PER_SAMPLE: f64 = 32.0;
 
-/// Smoothed round-trip time, its variation, and the timeout made of them.
+/// Smoothed round-trip time, its variation, and the timeout computed from them.
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
     min: Duration,
     max: Duration,
     max_doublings: u8,
-    /// The minimum bounds the doubled timeout, and not the one that is doubled.
+    /// Whether the minimum applies to the doubled timeout instead of the one that is doubled.
     min_after_backoff: bool,
     srtt: Option<Duration>,
     rttvar: Duration,
-    /// What is doubled, computed at each sample.
+    /// Timeout without backoff, computed at each sample.
     base: Duration,
-    /// Doublings since the last round-trip time was measured (RFC 6298, 5.5).
+    /// Doublings since the last sample (RFC 6298, 5.5).
     backoff: u32,
-    /// As many doublings make the estimators doubtful, if any do: the next sample sets them anew.
+    /// Number of doublings after which the next sample reinitialises the estimators, if enabled.
     doubtful_after: Option<u32>,
     doubtful: bool,
     timer: AnyTimer,
 }
 
 impl Rto {
-    /// Creates an estimator without samples, with the bounds of `config` and the hooks of `timer`.
+    /// Returns an estimator without samples, with the bounds of `config` and modified by `timer`.
     pub(crate) fn new(config: &Config, timer: AnyTimer) -> Self {
         let RtoConfig { min, max, initial, max_doublings, .. } = config.rto;
         let max = max.max(min);
         Self {
             min,
             max,
-            // More would overflow, and no maximum leaves room for them.
+            // More would overflow, and no maximum is that large.
             max_doublings: max_doublings.min(63),
             min_after_backoff: config.ns2.min_after_backoff,
             srtt: None,
@@ -70,8 +71,8 @@ impl Rto {
         }
     }
 
-    /// A round-trip time was measured, one of `per_round` in this window (RFC 7323, appendix G:
-    /// the gains are per round trip, not per sample).
+    /// Adds a round-trip time, one of `per_round` in this window (RFC 7323, appendix G: the gains
+    /// are per round trip, not per sample).
     #[inline(always)]
     pub(crate) fn sample(&mut self, rtt: Duration, per_round: f64) {
         match self.srtt.filter(|_| !self.doubtful) {
@@ -80,61 +81,63 @@ impl Rto {
                 self.rttvar = rtt / 2;
             }
             Some(srtt) => {
-                let per_round = per_round.min((srtt.as_nanos() as f64 / FINEST).max(1.0));
-                let (alpha, beta) = (0.125 / per_round, 0.25 / per_round);
+                let per_round =
+                    per_round.min((srtt.as_nanos() as f64 / MIN_NANOS_PER_SAMPLE).max(1.0));
+                let alpha = 0.125 / per_round;
+                let beta = 0.25 / per_round;
                 let deviation = srtt.abs_diff(rtt);
                 self.rttvar = self.rttvar.mul_f64(1.0 - beta) + deviation.mul_f64(beta);
                 self.srtt = Some(srtt.mul_f64(1.0 - alpha) + rtt.mul_f64(alpha));
             }
         }
-        self.note(rtt);
+        self.record(rtt);
     }
 
-    /// SRTT_prev and RTTVAR_prev of RFC 4015, step 0, once there is a sample.
+    /// Returns SRTT_prev and RTTVAR_prev of RFC 4015, step 0, once there is a sample.
     pub(crate) fn estimators(&self) -> Option<(Duration, Duration)> {
         self.srtt.map(|srtt| (srtt + GRANULARITY * 2, self.rttvar))
     }
 
-    /// RFC 4015, step 11: the first sample after a spurious timeout, before which the estimators
-    /// were `srtt` and `rttvar`.
+    /// Adds the first sample after a spurious timeout (RFC 4015, step 11); `srtt` and `rttvar` are
+    /// the estimators before the timeout.
     pub(crate) fn adapt(&mut self, srtt: Duration, rttvar: Duration, rtt: Duration) {
         self.srtt = Some(srtt.max(rtt));
         self.rttvar = rttvar.max(rtt / 2);
-        self.note(rtt);
+        self.record(rtt);
     }
 
-    /// Counts the sample and computes the timeout anew.
+    /// Passes the sample to the timer and computes the timeout again.
     #[inline]
-    fn note(&mut self, rtt: Duration) {
-        // Whether or not there was one to be doubted.
+    fn record(&mut self, rtt: Duration) {
         self.doubtful = false;
         self.timer.on_sample(rtt);
         self.base = self.computed();
     }
 
-    /// Whether round-trip times of segments that were sent twice count, once a DSACK has told the
-    /// copies apart.
+    /// Returns whether round-trip times of retransmitted segments count, once a DSACK has
+    /// identified the copy that arrived first.
     pub(crate) fn samples_retransmissions(&self) -> bool {
         self.timer.samples_retransmissions()
     }
 
-    /// SRTT, once there is a sample.
+    /// Returns SRTT, once there is a sample.
     pub(crate) fn srtt(&self) -> Option<Duration> {
         self.srtt
     }
 
-    /// RTTVAR, once there is a sample.
+    /// Returns RTTVAR, once there is a sample.
     pub(crate) fn rttvar(&self) -> Option<Duration> {
         self.srtt.map(|_| self.rttvar)
     }
 
-    /// The timeout without backoff.
+    /// Returns the timeout without backoff.
     pub(crate) fn base(&self) -> Duration {
-        // Where the minimum comes before the backoff, it is in there.
+        // The base already includes the minimum if it applies before the backoff.
         self.base.max(self.min)
     }
 
-    /// The timeout of what has been measured: RFC 6298's, and not below the timer's floor.
+    /// Computes the timeout from the estimators: that of RFC 6298, bounded below by the timer's
+    /// floor.
     #[inline]
     fn computed(&self) -> Duration {
         let standard = match self.srtt {
@@ -145,9 +148,9 @@ impl Rto {
         standard.max(self.timer.floor()).clamp(least, self.max)
     }
 
-    /// Computes the timeout for a timer that starts now. One that is drawn is bound below by the
-    /// smoothed or the last round-trip time, whichever is longer, and above by the maximum; it knows no
-    /// minimum, and only the backoff that it keeps itself.
+    /// Returns the timeout for a timer that starts now. A drawn timeout is bounded below by the
+    /// smoothed or the last round-trip time, whichever is longer, and above by the maximum. The
+    /// minimum does not apply to it, and its timer does the backoff.
     #[inline]
     pub(crate) fn compute(&mut self, cwnd: f64, latest_rtt: Option<Duration>) -> Duration {
         let known = self.srtt.map(|srtt| srtt.max(latest_rtt.unwrap_or_default()));
@@ -156,37 +159,38 @@ impl Rto {
         drawn.map_or_else(|| self.current(), |drawn| drawn.min(self.max))
     }
 
-    /// The timeout in force.
+    /// Returns the timeout in force.
     #[inline]
     pub(crate) fn current(&self) -> Duration {
         if let Some(drawn) = self.timer.drawn() {
             return drawn.min(self.max);
         }
         let doubled = self.base * (1 << self.backoff.min(self.max_doublings.into()));
-        // Where the minimum comes before the backoff, nothing is below it.
+        // This changes nothing if the minimum applies before the backoff.
         doubled.clamp(self.min, self.max)
     }
 
-    /// The timer expired.
+    /// Doubles the timeout after the timer expired.
     pub(crate) fn back_off(&mut self) {
         self.backoff += 1;
         self.doubtful |= self.doubtful_after.is_some_and(|doublings| self.backoff >= doublings);
         self.timer.on_timeout();
     }
 
-    /// Data transmission begins after a SYN was lost.
+    /// Called when data transmission begins after a SYN was lost.
     pub(crate) fn after_lost_syn(&mut self) {
-        self.base = self.base.max(AFTER_LOST_SYN).clamp(self.min, self.max);
+        self.base = self.base.max(RTO_AFTER_LOST_SYN).clamp(self.min, self.max);
         self.backoff = 0;
     }
 
-    /// A round-trip time was measured. Until then the doubled timeout stays, or a path that got
-    /// slower would never give a sample (RFC 6298, section 5; Karn's algorithm).
-    pub(crate) fn forget_backoff(&mut self) {
+    /// Ends the backoff after a round-trip time was measured. Until then the doubled timeout stays,
+    /// because a path that became slower would otherwise never give a sample (RFC 6298, section 5;
+    /// Karn's algorithm).
+    pub(crate) fn reset_backoff(&mut self) {
         self.backoff = 0;
     }
 
-    /// New data was acknowledged, with this window.
+    /// Called when new data was acknowledged, with the congestion window.
     pub(crate) fn progress(&mut self, cwnd: f64) {
         self.timer.on_progress(cwnd);
     }
@@ -206,32 +210,32 @@ mod tests {
     }
 
     #[test]
-    fn a_maximum_below_the_minimum_is_the_minimum() {
+    fn a_maximum_below_the_minimum_is_raised_to_it() {
         let mut r = rto(ms(100_000));
         r.sample(ms(100), 1.0);
         assert_eq!(r.base(), ms(100_000));
     }
 
     #[test]
-    fn many_doublings_may_make_the_estimators_doubtful() {
+    fn many_doublings_may_reinitialise_the_estimators() {
         let after = |doublings: u32, rule: Option<u32>| {
             let mut r = Rto { doubtful_after: rule, ..rto(ms(1)) };
             r.sample(ms(100), 1.0);
             (0..doublings).for_each(|_| r.back_off());
-            r.forget_backoff();
+            r.reset_backoff();
             r.sample(ms(500), 1.0);
             r.base()
         };
         // SRTT 7/8·100 + 1/8·500 = 150, RTTVAR 3/4·50 + 1/4·400 = 137.5: 700.
         assert_eq!([after(3, Some(4)), after(9, None)], [ms(700); 2]);
-        // As after a first sample: 500 + 4·250.
+        // Like a first sample: 500 + 4·250.
         assert_eq!(after(4, Some(4)), ms(1500));
     }
 
     #[test]
-    fn doublings_before_any_sample_make_no_later_one_doubtful() {
+    fn doublings_before_the_first_sample_do_not_count() {
         let mut r = Rto { doubtful_after: Some(4), ..rto(ms(1)) };
-        // A SYN that was lost so often gives no round-trip time.
+        // A SYN that was lost four times gives no round-trip time.
         (0..4).for_each(|_| r.back_off());
         r.sample(ms(100), 1.0);
         r.sample(ms(500), 1.0);
@@ -240,20 +244,21 @@ mod tests {
     }
 
     #[test]
-    fn a_window_of_a_million_segments_has_a_round_trip_time() {
+    fn the_estimators_converge_with_a_window_of_a_million_segments() {
         let mut r = rto(ms(1));
         r.sample(ms(10), 1.0);
-        // 30 round trips: 7/8 to that power is 2 %.
+        // 30 round trips: (7/8)^30 is 2 %.
         for _ in 0..30_000_000 {
             r.sample(ms(1), 1e6);
         }
-        let (srtt, rttvar) = (r.srtt().expect("sampled"), r.rttvar().expect("sampled"));
+        let srtt = r.srtt().expect("sampled");
+        let rttvar = r.rttvar().expect("sampled");
         assert!(srtt < Duration::from_micros(1250), "{srtt}");
         assert!(rttvar < Duration::from_micros(250), "{rttvar}");
     }
 
     #[test]
-    fn the_first_sample_and_the_second_by_rfc_6298() {
+    fn the_first_two_samples_follow_rfc_6298() {
         let mut r = rto(ms(1));
         assert_eq!(r.base(), Duration::from_secs(1), "2.1");
         r.sample(ms(100), 1.0);
@@ -270,14 +275,15 @@ mod tests {
         r.back_off();
         r.back_off();
         assert_eq!(r.current(), Duration::from_secs(4));
-        r.forget_backoff();
+        r.reset_backoff();
         assert_eq!(r.current(), Duration::from_secs(1));
     }
 
     #[test]
-    fn the_first_timeout_and_the_doublings_are_bounded_as_told() {
-        // ns-2 before 2007: 6 s, 64 times at most.
-        let (initial, max) = (Duration::from_secs(6), Duration::from_secs(100_000));
+    fn the_first_timeout_and_the_doublings_are_bounded_by_the_settings() {
+        // ns-2 before 2007: 6 s, and at most 64 times that.
+        let initial = Duration::from_secs(6);
+        let max = Duration::from_secs(100_000);
         let bounds = RtoConfig { initial, max, max_doublings: 6, ..Config::simulated().rto };
         let config = |rto| Config::simulated().with(|c| c.rto = rto);
         let mut r = Rto::new(&config(bounds), AnyTimer::Rfc6298(Rfc6298));
@@ -291,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_minimum_may_bound_the_doubled_timeout() {
+    fn the_minimum_may_apply_to_the_doubled_timeout() {
         let min = Duration::from_secs(1);
         let timeouts = |min_after_backoff| {
             let config = Config::simulated().with(|c| {
@@ -308,16 +314,16 @@ mod tests {
             };
             (0..9).map(next).collect::<Vec<_>>()
         };
-        // SRTT 100, RTTVAR 50: 300 ms. Doubled, 300, 600, 1200, 2400 ms, and no less than 1 s.
+        // SRTT 100, RTTVAR 50: 300 ms. Doubled: 300, 600, 1200, 2400 ms, each at least 1 s.
         let after = [1000, 1000, 1200, 2400, 4800, 9600, 19_200, 38_400, 60_000].map(ms);
         assert_eq!(timeouts(true), after);
-        // RFC 6298, 2.4 and 5.5: what is doubled is the minimum.
+        // RFC 6298, 2.4 and 5.5: the minimum is doubled.
         let before = [1, 2, 4, 8, 16, 32, 60, 60, 60].map(Duration::from_secs);
         assert_eq!(timeouts(false), before);
     }
 
     #[test]
-    fn a_sample_after_a_spurious_timeout_sets_the_estimators_anew() {
+    fn a_sample_after_a_spurious_timeout_reinitialises_the_estimators() {
         let mut r = rto(ms(1));
         r.sample(ms(100), 1.0);
         // SRTT 100, RTTVAR 50; before: 102 and 50.

@@ -1,6 +1,7 @@
-//! WB-RTO (Psaras and Tsaoussidis, "Why TCP timers (still) don't work well"): the retransmission
-//! timeout is drawn at random below a bound that the sender's own windows set. The windows stand for
-//! its part in the congestion (section 3.1) and for how many senders contend (section 3.2).
+//! WB-RTO (Psaras and Tsaoussidis, "Why TCP timers (still) don't work well"). The retransmission
+//! timeout is drawn at random below a bound that depends on the sender's own windows. The windows
+//! represent its part in the congestion (section 3.1) and the number of contending senders (section
+//! 3.2).
 
 #[cfg(test)]
 mod tests;
@@ -16,60 +17,60 @@ use crate::Config;
 use crate::parameter::{Parameter, Unit, choice, settings};
 use crate::parts::{Kind, maker};
 
-/// The weights a_1 to a_4, in seconds (section 5, footnotes 3 to 5).
+/// Weights a_1 to a_4, in seconds (section 5, footnotes 3 to 5).
 type Scale = [f64; 4];
 
 const SMALL_SCALE: Scale = [5.0, 3.0, 2.0, 1.5];
 const MEDIUM_SCALE: Scale = [10.0, 5.0, 3.0, 2.0];
 const WIDE_SCALE: Scale = [20.0, 10.0, 5.0, 3.0];
 
-/// Thresholds 1 to 3 of the average window, in segments (section 4). The fourth, 50, separates
-/// nothing: there is no weight beyond a_4.
+/// Thresholds 1 to 3 of the average window, in segments (section 4). The fourth, 50, has no effect,
+/// since there is no weight beyond a_4.
 const THRESHOLDS: [f64; 3] = [5.0, 10.0, 30.0];
 
-/// ns-2 multiplies by 64 at most (TcpAgent::rtt_backoff, tcp.cc).
-const MOST_DOUBLINGS: u8 = 6;
+/// Maximum number of doublings: ns-2 multiplies by at most 64 (TcpAgent::rtt_backoff, tcp.cc).
+const MAX_DOUBLINGS: u8 = 6;
 
 choice! {
-    /// When, at a timeout, the largest window is sought anew. Sections 3.1 and 3.3 compute the
-    /// timeout "whenever some sender times out" from the largest window "since the last timeout
-    /// expiration", and in section 7.1.2 the timer after a blackout is not extended, which has c = 1:
-    /// after the draw. "Each time a timeout happens" (section 3.1) allows for before it, which has
+    /// When a timeout resets the largest window. Sections 3.1 and 3.3 compute the timeout "whenever
+    /// some sender times out" from the largest window "since the last timeout expiration". In
+    /// section 7.1.2 the timer after a blackout is not extended, so c = 1, which means after the
+    /// draw. "Each time a timeout happens" (section 3.1) also permits before the draw, which gives
     /// c = 2.
     Forget {
         /// After the next timeout is drawn.
         AfterDraw = "after-draw",
-        /// Before it.
+        /// Before the next timeout is drawn.
         BeforeDraw = "before-draw",
     }
 }
 
 choice! {
-    /// Whether each expiry doubles what is drawn until a round-trip time is measured (RFC 6298, 5.5).
-    /// The paper replaces the computation of the timeout and does not speak of the backoff that ns-2
-    /// applies to it; section 7.1.2 has a timer that is not extended.
+    /// Whether each expiry doubles drawn timeouts until a round-trip time is measured (RFC 6298,
+    /// 5.5). The paper replaces the computation of the timeout and does not mention the backoff
+    /// that ns-2 applies to it. Section 7.1.2 has a timer that is not extended.
     Backoff {
-        /// As ns-2 doubles the timeout, to 64 times at most.
+        /// Doubled, as in ns-2, to at most 64 times.
         Doubled = "doubled",
-        /// It does not.
+        /// Not doubled.
         None = "none",
     }
 }
 
 choice! {
-    /// What holds before a round-trip time is measured. The procedure "is called every time the RTO is
-    /// calculated" (section 3.1), and ns-2 calculates it for the SYN as for any packet.
+    /// Timeout before a round-trip time is measured. The procedure "is called every time the RTO is
+    /// calculated" (section 3.1), and ns-2 calculates it for the SYN like for any packet.
     First {
         /// RFC 6298 with its backoff.
         Standard = "standard",
-        /// Drawn as any other, from 0 up.
+        /// Drawn like later ones, from 0 up.
         Drawn = "drawn",
     }
 }
 
 choice! {
-    /// Whether each sender draws numbers of its own. The paper finds it insignificant (section 6), and
-    /// "used the same seed for all flows throughout the experiments" (section 4).
+    /// Whether each sender draws its own numbers. The paper finds the difference insignificant
+    /// (section 6), and "used the same seed for all flows throughout the experiments" (section 4).
     Draws {
         /// Each sender has its own.
         Own = "own",
@@ -116,15 +117,15 @@ settings! {
     }
 }
 
-/// With the shortest timeouts.
+/// The scale with the shortest timeouts.
 pub(crate) const SMALL: Kind<AnyTimer> = Kind::new::<Settings>("wb-small", |values| {
     maker(values, |settings: Settings, config| build(settings, SMALL_SCALE, config))
 });
-/// With those in between.
+/// The scale with medium timeouts.
 pub(crate) const MEDIUM: Kind<AnyTimer> = Kind::new::<Settings>("wb-medium", |values| {
     maker(values, |settings: Settings, config| build(settings, MEDIUM_SCALE, config))
 });
-/// With the longest.
+/// The scale with the longest timeouts.
 pub(crate) const WIDE: Kind<AnyTimer> = Kind::new::<Settings>("wb-wide", |values| {
     maker(values, |settings: Settings, config| build(settings, WIDE_SCALE, config))
 });
@@ -135,7 +136,7 @@ fn build(settings: Settings, scale: Scale, config: &Config) -> AnyTimer {
     AnyTimer::WbRto(WbRto::new(scale, settings, window, seed))
 }
 
-/// c: the penalty for the sender's part in the congestion (equation 4).
+/// Returns c, the penalty for the sender's part in the congestion (equation 4).
 fn penalty(cwnd: f64, max_cwnd: f64) -> f64 {
     if cwnd < 0.5 * max_cwnd {
         1.0
@@ -146,32 +147,32 @@ fn penalty(cwnd: f64, max_cwnd: f64) -> f64 {
     }
 }
 
-/// a_i: the weight of the contention, taken from the average window (equation 5).
+/// Returns a_i, the weight of the contention, for an average window (equation 5).
 fn weight(awnd: f64, scale: &Scale) -> f64 {
     scale[THRESHOLDS.iter().filter(|&&threshold| awnd >= threshold).count()]
 }
 
-/// The windows that the timeout depends on, and the source of its randomness.
+/// Windows that the timeout depends on, and the random number generator.
 #[derive(Clone, Debug)]
 pub(crate) struct WbRto {
     scale: Scale,
     gain: f64,
-    /// A timeout forgets the largest window only after the next draw.
-    forget_late: bool,
-    /// Each expiry doubles what is drawn.
+    /// Whether a timeout resets the largest window only after the next draw.
+    resets_late: bool,
+    /// Whether each expiry doubles drawn timeouts.
     doubles: bool,
-    /// It is drawn even for the handshake.
+    /// Whether the timeout of the handshake is drawn too.
     draws_first: bool,
-    /// Doublings since the last round-trip time was measured.
+    /// Doublings since the last sample.
     doublings: u8,
-    /// The largest cwnd since the last timeout.
+    /// Largest cwnd since the last timeout.
     max_cwnd: f64,
-    /// The next draw is the last one with this largest window.
-    forget_next: bool,
-    /// The average window.
+    /// Whether the next draw resets the largest window.
+    reset_next: bool,
+    /// Average window.
     awnd: f64,
     rng: Xoshiro256PlusPlus,
-    /// The last one drawn, once there is one.
+    /// Last timeout drawn, without doublings.
     drawn: Option<Duration>,
 }
 
@@ -180,12 +181,12 @@ impl WbRto {
         Self {
             scale,
             gain: settings.awnd_gain,
-            forget_late: settings.forget == Forget::AfterDraw,
+            resets_late: settings.forget == Forget::AfterDraw,
             doubles: settings.backoff == Backoff::Doubled,
             draws_first: settings.first == First::Drawn,
             doublings: 0,
             max_cwnd: 0.0,
-            forget_next: false,
+            reset_next: false,
             awnd: initial_window / 2.0,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             drawn: None,
@@ -199,36 +200,36 @@ impl Timer for WbRto {
         format!("random between the RTT and 1 to 2 times {a1}, {a2}, {a3} or {a4} s").into()
     }
 
-    /// The doubled timeout stays until a round-trip time is measured.
+    /// Ends the backoff, which lasts until a round-trip time is measured.
     fn on_sample(&mut self, _rtt: Duration) {
         self.doublings = 0;
     }
 
-    /// New data was acknowledged: the average takes in the window.
+    /// Adds the window to the average.
     fn on_progress(&mut self, cwnd: f64) {
         self.awnd += self.gain * (cwnd - self.awnd);
     }
 
-    /// The largest window is sought anew.
+    /// Resets the largest window.
     fn on_timeout(&mut self) {
         if self.doubles {
-            self.doublings = (self.doublings + 1).min(MOST_DOUBLINGS);
+            self.doublings = (self.doublings + 1).min(MAX_DOUBLINGS);
         }
-        self.forget_next = self.forget_late;
-        if !self.forget_late {
+        self.reset_next = self.resets_late;
+        if !self.resets_late {
             self.max_cwnd = 0.0;
         }
     }
 
-    /// WB-RTO = random(rtt, c·a_i) (equation 6); never below the round-trip time.
+    /// Draws WB-RTO = random(rtt, c·a_i) (equation 6), never below the round-trip time.
     fn draw(&mut self, rtt: Duration, cwnd: f64) -> Option<Duration> {
         self.max_cwnd = self.max_cwnd.max(cwnd);
         let bound = penalty(cwnd, self.max_cwnd) * weight(self.awnd, &self.scale);
-        if std::mem::take(&mut self.forget_next) {
+        if std::mem::take(&mut self.reset_next) {
             self.max_cwnd = 0.0;
         }
         let room = Duration::from_secs_f64(bound).saturating_sub(rtt);
-        // 53 random bits: a fraction from 0 up to, not including, 1.
+        // 53 random bits: a fraction in [0, 1).
         let fraction = (self.rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
         let timeout = rtt + room.mul_f64(fraction);
         self.drawn = Some(timeout);

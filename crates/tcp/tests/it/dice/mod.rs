@@ -1,6 +1,6 @@
-//! Chance for receivers that misbehave.
+//! Random choices of receivers that misbehave.
 
-/// Numbers that look random.
+/// A linear congruential generator.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {

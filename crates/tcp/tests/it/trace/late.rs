@@ -1,9 +1,10 @@
-//! How the traces of AVG-DEV and of Blanton and Allman's senders begin: one segment is late.
+//! Common beginning of the traces of AVG-DEV and of Blanton and Allman's senders: one segment is
+//! late.
 
 use super::{Setup, Trace};
 
-/// A window of 20, halved by the spurious fast retransmit of segment 1, which was late by 9: the mean of
-/// 5 − 1 and 15 − 1.
+/// Plays a window of 20, halved by the spurious fast retransmit of segment 1, which is late by 9:
+/// the mean of 5 − 1 and 15 − 1.
 pub(crate) fn spurious_fast_retransmit(setup: Setup) -> Trace {
     let mut t = setup.fixed_window(20).start();
     t.sends("1-20").dupthresh(3);
@@ -15,11 +16,13 @@ pub(crate) fn spurious_fast_retransmit(setup: Setup) -> Trace {
     t
 }
 
-/// Slow start back to the window of 20 ("the sender uses slow start to increase the size of the
-/// congestion window to its prior value", AVG-DEV, section III-A), all of it in flight: 26 to 45.
+/// Plays slow start back to the window of 20 ("the sender uses slow start to increase the size of
+/// the congestion window to its prior value", AVG-DEV, section III-A). All of it is in flight: 26
+/// to 45.
 pub(crate) fn back_to_twenty(t: &mut Trace) {
     for n in 16..=25 {
-        let (first, second) = (2 * n - 6, 2 * n - 5);
+        let first = 2 * n - 6;
+        let second = 2 * n - 5;
         t.at(190 + n).ack(&format!("C{n}")).reports("").sends(&format!("{first} {second}"));
     }
     t.cwnd(20.0);

@@ -1,21 +1,21 @@
-//! Tests that read like packet traces: a sender driven by hand, in segments and milliseconds.
+//! Packet traces: a sender driven by hand, in segments and milliseconds.
 //!
-//! Segments have 1000 octets and are numbered from 1. Time 0 is when the handshake ends, which is
-//! played inside and gives the first round-trip time. A trace says when something happens, what
-//! happens, and what the sender does about it:
+//! Segments have 1000 octets and are numbered from 1. Time 0 is the end of the handshake, which
+//! `start` plays and which gives the first round-trip time. A trace states when something happens,
+//! what happens, and how the sender responds:
 //!
 //! ```ignore
 //! let mut t = Trace::of("rack").window(10).rtt(100).start();
 //! t.sends("1-10");
 //! t.at(100).ack("C1").sends("11 12");     // cumulative acknowledgement of segment 1
 //! t.at(102).ack("C1 S3").sends("13");     // segment 3 is SACKed
-//! t.at(126).timer().sends("R2");          // the timer that is due; segment 2 goes out again
+//! t.at(126).timer().sends("R2");          // a timer expires; segment 2 is retransmitted
 //! t.at(200).ack("C5 D2 S7-9").sends("");  // segment 2 is reported as a duplicate (DSACK)
 //! ```
 //!
-//! `R` marks what loss detection or recovery resends, `T` what is resent after a timeout, `P` a tail
-//! loss probe that resends, `F` the FIN. Nothing may be left out: a trace fails when time passes a
-//! timer that it did not play, or goes on before it told of all that was sent.
+//! `R` marks a retransmission by loss detection or recovery, `T` one after a timeout, `P` one by a
+//! tail loss probe, `F` the FIN. A trace must be complete: it fails if time passes a timer that it
+//! did not play, or if it continues before it has checked everything that was sent.
 
 pub(crate) mod late;
 mod notation;
@@ -26,25 +26,26 @@ use unruffled_tcp::{
 };
 use unruffled_units::{Duration, Instant};
 
-use notation::{note, range, sent, spell_out};
+use notation::{range, record, sent, spell_out};
 pub(crate) use setup::Setup;
 
 /// Octets of a segment.
 const SEGMENT: u64 = 1000;
 /// Time 0 of a trace.
 const START: Instant = Instant::from_millis(100_000);
-/// The peer's initial sequence number, and ours: the latter wraps within the first segments.
+/// Initial sequence numbers of the peer and of the sender. The latter wraps within the first
+/// segments.
 const PEER: SeqNr = SeqNr(77);
 const ISN: u32 = u32::MAX - 2500;
 
-/// A sender and the time.
+/// A sender and the present time.
 pub(crate) struct Trace {
     connection: Connection,
     now: Instant,
-    /// What was sent and is not told of yet.
+    /// Segments sent and not checked yet.
     out: Vec<String>,
-    /// What happened in this step.
-    seen: Vec<String>,
+    /// Events of this step.
+    reported: Vec<String>,
     /// Timestamp that the peer echoes.
     echo: u32,
     window: u16,
@@ -63,15 +64,15 @@ impl Trace {
     }
 }
 
-/// What happens.
+/// Events.
 impl Trace {
-    /// It is now `ms` milliseconds after the start.
+    /// Moves to `ms` milliseconds after the start.
     #[track_caller]
     pub(crate) fn at(&mut self, ms: u64) -> &mut Self {
         self.go_to(START + Duration::from_millis(ms))
     }
 
-    /// It is now just past `ms` milliseconds after the start.
+    /// Moves to just after `ms` milliseconds after the start.
     #[track_caller]
     pub(crate) fn past(&mut self, ms: u64) -> &mut Self {
         self.go_to(START + Duration::from_millis(ms) + Duration::from_nanos(1))
@@ -81,7 +82,7 @@ impl Trace {
     fn go_to(&mut self, now: Instant) -> &mut Self {
         assert!(now >= self.now, "the trace goes back in time, to {:?}", now.since(START));
         if now > self.now {
-            self.settled();
+            self.assert_all_checked();
         }
         if let Some(due) = self.connection.poll_timeout() {
             assert!(due >= now, "a timer is due before, at {:?}", due.since(START));
@@ -90,7 +91,7 @@ impl Trace {
         self
     }
 
-    /// It is now `due`; gives how long that took.
+    /// Moves to `due`, and returns how long that took.
     #[track_caller]
     pub(crate) fn wait_until(&mut self, due: Instant) -> Duration {
         let before = self.now;
@@ -98,14 +99,14 @@ impl Trace {
         due.since(before)
     }
 
-    /// It is now `ns` nanoseconds later.
+    /// Moves `ns` nanoseconds on.
     pub(crate) fn after_ns(&mut self, ns: u64) -> &mut Self {
         self.now += Duration::from_nanos(ns);
         self
     }
 
-    /// An acknowledgement arrives: `C` cumulative, `S` SACK block, `D` DSACK block (first of all
-    /// blocks), `rtx` the bit of the RTX variants.
+    /// Delivers an acknowledgement and polls the sender: `C` cumulative, `S` SACK block, `D` DSACK
+    /// block (first of all blocks), `rtx` the bit of the RTX variants.
     #[track_caller]
     pub(crate) fn ack(&mut self, ack: &str) -> &mut Self {
         self.receives(ack);
@@ -113,10 +114,10 @@ impl Trace {
         self
     }
 
-    /// As [`Trace::ack`], but the sender is not asked what it sends before the next one arrives.
+    /// Delivers an acknowledgement like [`Trace::ack`], without polling the sender.
     #[track_caller]
     pub(crate) fn receives(&mut self, ack: &str) -> &mut Self {
-        self.settled();
+        self.assert_all_checked();
         let mut segment = Segment {
             seq: PEER.add(1),
             flags: Flags { ack: true, ..Flags::default() },
@@ -139,80 +140,82 @@ impl Trace {
             }
         }
         segment.sack = sack;
-        let seen = &mut self.seen;
-        self.connection.handle_segment(&segment, self.now, &mut |_, e: &Event| note(seen, e));
+        let reported = &mut self.reported;
+        self.connection.handle_segment(&segment, self.now, &mut |_, e: &Event| record(reported, e));
         self
     }
 
-    /// From now on acknowledgements echo what was sent at `ms`.
+    /// Makes later acknowledgements echo the timestamp of `ms`.
     pub(crate) fn echoing(&mut self, ms: u64) -> &mut Self {
         self.echo = self.ticks(ms);
         self
     }
 
-    /// From now on acknowledgements advertise another window.
+    /// Makes later acknowledgements advertise a different window.
     pub(crate) fn window_changes(&mut self) -> &mut Self {
         self.window -= 1;
         self
     }
 
-    /// The timer goes off; fails unless one is due exactly now.
+    /// Expires the timer that is due exactly now.
     #[track_caller]
     pub(crate) fn timer(&mut self) -> &mut Self {
-        self.settled();
+        self.assert_all_checked();
         let due = self.connection.poll_timeout().expect("a timer");
         assert_eq!(due.since(START), self.now.since(START), "the time of the next timer");
-        let seen = &mut self.seen;
-        self.connection.handle_timeout(self.now, &mut |_, e: &Event| note(seen, e));
+        let reported = &mut self.reported;
+        self.connection.handle_timeout(self.now, &mut |_, e: &Event| record(reported, e));
         self.pump();
         self
     }
 
-    /// An ICMP message says that this segment is too big for a path of `mtu` octets.
+    /// Delivers an ICMP message that this segment is too big for a path of `mtu` octets.
     #[track_caller]
     pub(crate) fn too_big(&mut self, mtu: u32, segment: u64) -> &mut Self {
-        self.settled();
-        let (seen, seq) = (&mut self.seen, SeqNr(ISN).add(1).at((segment - 1) * SEGMENT));
-        let mut observer = |_: Instant, e: &Event| note(seen, e);
+        self.assert_all_checked();
+        let reported = &mut self.reported;
+        let seq = SeqNr(ISN).add(1).at((segment - 1) * SEGMENT);
+        let mut observer = |_: Instant, e: &Event| record(reported, e);
         self.connection.handle_packet_too_big(mtu, seq, self.now, &mut observer);
         self.pump();
         self
     }
 
-    /// Acknowledgements have been heard: the sender is asked what it sends.
+    /// Polls the sender.
     pub(crate) fn polls(&mut self) -> &mut Self {
         self.pump();
         self
     }
 
-    /// The application writes this many segments more.
+    /// Writes this many more segments.
     #[track_caller]
     pub(crate) fn writes(&mut self, segments: u64) -> &mut Self {
-        self.settled();
+        self.assert_all_checked();
         self.connection.write(segments * SEGMENT);
         self.pump();
         self
     }
 
-    /// The application writes no more.
+    /// Finishes the stream.
     #[track_caller]
     pub(crate) fn finishes(&mut self) -> &mut Self {
-        self.settled();
+        self.assert_all_checked();
         self.connection.finish();
         self.pump();
         self
     }
 
     #[track_caller]
-    fn settled(&mut self) {
-        assert!(self.out.is_empty(), "sent, and not told of: {}", self.out.join(" "));
-        self.seen.clear();
+    fn assert_all_checked(&mut self) {
+        assert!(self.out.is_empty(), "sent, and not in the trace: {}", self.out.join(" "));
+        self.reported.clear();
     }
 
     fn pump(&mut self) {
-        let (out, seen) = (&mut self.out, &mut self.seen);
+        let out = &mut self.out;
+        let reported = &mut self.reported;
         let mut observer = |_: Instant, e: &Event| {
-            note(seen, e);
+            record(reported, e);
             if let Event::Sent { offset, len, cause } = *e {
                 out.push(sent(offset, len, cause));
             }
@@ -226,9 +229,9 @@ impl Trace {
     }
 }
 
-/// What the sender did, and how it stands.
+/// Checks.
 impl Trace {
-    /// Exactly these segments have been sent since the last event.
+    /// Checks the segments sent since the last event.
     #[track_caller]
     pub(crate) fn sends(&mut self, expected: &str) -> &mut Self {
         let expected: Vec<String> = expected.split_whitespace().flat_map(spell_out).collect();
@@ -237,40 +240,40 @@ impl Trace {
         self
     }
 
-    /// Whatever was sent does not matter here.
+    /// Ignores the segments sent since the last event.
     pub(crate) fn sends_any(&mut self) -> &mut Self {
         self.out.clear();
         self
     }
 
-    /// Exactly this has happened in this step: `fast-retransmit`, `recovered`, `timeout`, `probe`,
+    /// Checks the events of this step: `fast-retransmit`, `recovered`, `timeout`, `probe`,
     /// `reordered <length>`, `spurious <segment>`, `spurious-fast-retransmit`, `spurious-timeout`.
     #[track_caller]
     pub(crate) fn reports(&mut self, expected: &str) -> &mut Self {
-        assert_eq!(self.seen.join(", "), expected, "what was seen");
+        assert_eq!(self.reported.join(", "), expected, "what was reported");
         self
     }
 
-    /// The congestion window, in segments.
+    /// Checks the congestion window, in segments.
     #[track_caller]
     pub(crate) fn cwnd(&mut self, expected: f64) -> &mut Self {
         close("cwnd", self.connection.window().cwnd, expected);
         self
     }
 
-    /// cwnd as it stands, for tests that compute with it.
+    /// Returns cwnd, for tests that compute with it.
     pub(crate) fn window(&self) -> f64 {
         self.connection.window().cwnd
     }
 
-    /// The slow-start threshold, in segments.
+    /// Checks the slow-start threshold, in segments.
     #[track_caller]
     pub(crate) fn ssthresh(&mut self, expected: f64) -> &mut Self {
         close("ssthresh", self.connection.window().ssthresh, expected);
         self
     }
 
-    /// Segments believed to be in the network.
+    /// Checks the estimated number of segments in the network.
     #[track_caller]
     pub(crate) fn pipe(&mut self, expected: u32) -> &mut Self {
         assert_eq!(self.connection.pipe(), expected, "pipe");
@@ -289,7 +292,7 @@ impl Trace {
         self
     }
 
-    /// The next timer goes off at `ms`.
+    /// Checks that the next timer is due at `ms`.
     #[track_caller]
     pub(crate) fn timer_at(&mut self, ms: u64) -> &mut Self {
         let due = self.connection.poll_timeout().map(|due| due.since(START));
@@ -297,7 +300,7 @@ impl Trace {
         self
     }
 
-    /// The next timer goes off just past `ms`.
+    /// Checks that the next timer is due just after `ms`.
     #[track_caller]
     pub(crate) fn timer_past(&mut self, ms: u64) -> &mut Self {
         let due = self.connection.poll_timeout().map(|due| due.since(START));
@@ -306,7 +309,7 @@ impl Trace {
         self
     }
 
-    /// No timer runs.
+    /// Checks that no timer runs.
     #[track_caller]
     pub(crate) fn no_timer(&mut self) -> &mut Self {
         assert_eq!(self.connection.poll_timeout().map(|due| due.since(START)), None);
@@ -331,13 +334,14 @@ impl Trace {
         &self.connection
     }
 
-    /// A variable of the sender's algorithm.
+    /// Returns a variable of the sender's algorithm.
     #[track_caller]
     pub(crate) fn variable(&self, name: &str) -> f64 {
         self.connection.variable(name, self.now).expect(name)
     }
 
-    /// RACK's variables: whether reordering was seen, the multiplier, and its recoveries left.
+    /// Checks RACK's variables: whether reordering was seen, the multiplier, and its remaining
+    /// recoveries.
     #[track_caller]
     pub(crate) fn reo_wnd(&mut self, seen: bool, mult: u32, persist: u32) -> &mut Self {
         let state = ["reordering_seen", "reo_wnd_mult", "reo_wnd_persist"];
@@ -346,7 +350,7 @@ impl Trace {
         self
     }
 
-    /// RACK.rtt, and when RACK.segment was sent, both in milliseconds.
+    /// Checks RACK.rtt, and when RACK.segment was sent, both in milliseconds.
     #[track_caller]
     pub(crate) fn rack_segment(&mut self, rtt: u64, sent: u64) -> &mut Self {
         let time = |name| Duration::from_secs_f64(self.variable(name));

@@ -1,19 +1,19 @@
-//! How a trace writes segments and what happened.
+//! Notation of segments and events in a trace.
 
 use unruffled_tcp::{Cause, Event};
 
 use super::SEGMENT;
 
-/// `7` or `7-9`.
+/// Parses `7` or `7-9`.
 pub(super) fn range(numbers: &str) -> (u64, u64) {
-    let number = |n: &str| n.parse().unwrap_or_else(|_| panic!("{n} is no segment's number"));
+    let number = |n: &str| n.parse().unwrap_or_else(|_| panic!("{n} is not a segment number"));
     match numbers.split_once('-') {
         Some((first, last)) => (number(first), number(last)),
         None => (number(numbers), number(numbers)),
     }
 }
 
-/// `R7-9` is `R7 R8 R9`.
+/// Expands `R7-9` to `R7 R8 R9`.
 pub(super) fn spell_out(word: &str) -> Vec<String> {
     let digits = word.find(|c: char| c.is_ascii_digit()).unwrap_or(word.len());
     let (mark, numbers) = word.split_at(digits);
@@ -38,8 +38,8 @@ pub(super) fn sent(offset: u64, len: u32, cause: Option<Cause>) -> String {
     }
 }
 
-pub(super) fn note(seen: &mut Vec<String>, event: &Event) {
-    seen.push(match *event {
+pub(super) fn record(reported: &mut Vec<String>, event: &Event) {
+    reported.push(match *event {
         Event::FastRetransmit => "fast-retransmit".to_owned(),
         Event::Recovered => "recovered".to_owned(),
         Event::Timeout { .. } => "timeout".to_owned(),

@@ -1,4 +1,4 @@
-//! What a trace starts with.
+//! Setup of a trace.
 
 use unruffled_tcp::{
     Config, Connection, Duplicates, FastRecovery, Flags, Growth, Pipe, Segment, SeqNr, Timestamps,
@@ -8,7 +8,7 @@ use unruffled_units::Duration;
 
 use super::{ISN, PEER, SEGMENT, START, Trace};
 
-/// What a trace starts with.
+/// Settings of a trace before its handshake.
 pub(crate) struct Setup {
     pub(super) variant: Variant,
     pub(super) config: Config,
@@ -25,86 +25,86 @@ impl Setup {
         self
     }
 
-    /// Initial window, in segments.
+    /// Sets the initial window, in segments.
     pub(crate) fn window(mut self, segments: u32) -> Self {
         self.config.window.initial = segments;
         self
     }
 
-    /// Initial window, beyond which it never grows.
+    /// Sets the initial window, and makes it the largest one.
     pub(crate) fn fixed_window(mut self, segments: u32) -> Self {
         self.config.window.max = Some(segments);
         self.window(segments)
     }
 
-    /// The peer's window, in segments; without this it is larger than anything sent.
+    /// Sets the peer's window, in segments. By default it is larger than anything sent.
     pub(crate) fn peer_window(mut self, segments: u64) -> Self {
         self.peer_window = Some(segments);
         self
     }
 
-    /// Round-trip time of the handshake, in milliseconds.
+    /// Sets the round-trip time of the handshake, in milliseconds.
     pub(crate) fn rtt(mut self, ms: u64) -> Self {
         self.rtt = Duration::from_millis(ms);
         self
     }
 
-    /// After a pause the window is the initial one.
+    /// Restarts from the initial window after an idle period.
     pub(crate) fn restarts(mut self) -> Self {
         self.config.window.restart = true;
         self
     }
 
-    /// Minimum retransmission timeout, in milliseconds.
+    /// Sets the minimum retransmission timeout, in milliseconds.
     pub(crate) fn min_rto(mut self, ms: u64) -> Self {
         self.config.rto.min = Duration::from_millis(ms);
         self
     }
 
-    /// The smallest maximum segment size that a path may ask for.
+    /// Sets the smallest maximum segment size that a path can impose.
     pub(crate) fn min_mss(mut self, octets: u32) -> Self {
         self.config.segments.min_mss = octets;
         self
     }
 
-    /// So many segments count at most for one acknowledgement (RFC 3465, L).
+    /// Limits the segments that count for one acknowledgement (RFC 3465, L).
     pub(crate) fn byte_counting(mut self, l: u32) -> Self {
         self.config.window.byte_counting = l;
         self
     }
 
-    /// Every new acknowledgement lets the window grow, as in ns-2.
+    /// Lets every new acknowledgement grow the window, as in ns-2.
     pub(crate) fn always_grows(mut self) -> Self {
         self.config.ns2.growth = Growth::Always;
         self
     }
 
-    /// The application has this much to send at first, in segments; without this, no end of it.
+    /// Sets how many segments the application writes at first. By default it writes without end.
     pub(crate) fn writes(mut self, segments: u64) -> Self {
         self.segments = segments;
         self
     }
 
-    /// Timestamps are used.
+    /// Offers timestamps.
     pub(crate) fn timestamps(mut self) -> Self {
         self.config.timestamps.offer = true;
         self
     }
 
-    /// Duplicates and the pipe are counted as in ns-2's Sack1.
+    /// Counts duplicates and the pipe as in ns-2's Sack1.
     pub(crate) fn ns2_counting(mut self) -> Self {
         self.config.ns2.duplicates = Duplicates::Run;
         self.config.ns2.pipe = Pipe::Counted;
         self
     }
 
-    /// Reno's fast recovery is ns-2's.
+    /// Uses ns-2's fast recovery for Reno.
     pub(crate) fn ns2_fast_recovery(mut self) -> Self {
         self.config.ns2.fast_recovery = FastRecovery::Ns2;
         self
     }
 
-    /// The peer does not know SACK.
+    /// Makes the peer offer no SACK.
     pub(crate) fn without_sack(mut self) -> Self {
         self.sack = false;
         self
@@ -117,7 +117,7 @@ impl Setup {
         let begin = START - self.rtt;
         let syn = connection.poll_transmit(begin, &mut ()).expect("a SYN");
         assert!(syn.flags.syn && syn.seq == SeqNr(ISN));
-        // An unscaled SYN's window, and scaled by eight afterwards.
+        // Unscaled in the SYN, and scaled by eight afterwards.
         let window = self.peer_window.map_or(u16::MAX, |segments| (segments * SEGMENT / 8) as u16);
         let window_scale = Some(if self.peer_window.is_some() { 3 } else { 14 });
         let answer = Segment {
@@ -131,8 +131,14 @@ impl Setup {
             ..Segment::default()
         };
         connection.handle_segment(&answer, START, &mut ());
-        let mut trace =
-            Trace { connection, now: START, out: Vec::new(), seen: Vec::new(), echo: 0, window };
+        let mut trace = Trace {
+            connection,
+            now: START,
+            out: Vec::new(),
+            reported: Vec::new(),
+            echo: 0,
+            window,
+        };
         trace.echo = trace.ticks(0);
         trace.pump();
         trace

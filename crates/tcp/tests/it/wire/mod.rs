@@ -1,4 +1,4 @@
-//! Tests that read like a capture: one end of a connection, and a peer made of segments.
+//! Connection traces: one end of a connection, and a peer made of segments.
 //!
 //! ```ignore
 //! let mut t = End::listen(config());
@@ -7,11 +7,12 @@
 //! t.gets("P. 1:101 a1 w5000").sends(". 1 a101");
 //! ```
 //!
-//! A segment is its flags (`S`, `F`, `R`, `P`, and `.` for an acknowledgement; `-` for none), its
-//! number or the range of its payload, and, where they matter, `a` the acknowledgement, `w` the
-//! window field, and options: `mss1000`, `ws3`, `sackok`, `sack5-9`, `ts100:7`. Numbers count from
-//! the SYN of whoever sends them, which is 0. What this end says is compared without its window and
-//! options unless the expectation names them. Nothing said may be left out.
+//! A segment is written as its flags (`S`, `F`, `R`, `P`, and `.` for an acknowledgement; `-` for
+//! none), its sequence number or the range of its payload, and, where they matter, `a` the
+//! acknowledgement, `w` the window field, and options: `mss1000`, `ws3`, `sackok`, `sack5-9`,
+//! `ts100:7`. Sequence numbers count from the SYN of the segment's sender, which is 0. The window
+//! and the options of segments sent are compared only if the expectation names them. A trace must
+//! check everything that is sent.
 
 use unruffled_tcp::{
     Config, Connection, Error, Event, Flags, Ignored, SackBlocks, Segment, SeqNr, State,
@@ -19,47 +20,49 @@ use unruffled_tcp::{
 };
 use unruffled_units::{Duration, Instant};
 
-/// Initial numbers that wrap early.
+/// Initial sequence numbers, which wrap early.
 pub(crate) const OURS: SeqNr = SeqNr(u32::MAX - 50);
 pub(crate) const THEIRS: SeqNr = SeqNr(u32::MAX - 150);
 
-/// Segments of 1000 octets and windows without scale.
+/// Returns a configuration with segments of 1000 octets and an unscaled window.
 pub(crate) fn config() -> Config {
     Config { mss: 1000, receive_buffer: 10_000, isn: OURS.0, ..Config::simulated() }
 }
 
-/// One end.
+/// One end of a connection.
 pub(crate) struct End {
     pub(crate) connection: Connection,
     now: Instant,
-    said: Vec<Segment>,
+    sent: Vec<Segment>,
     ignored: Vec<Ignored>,
     pub(crate) events: Vec<Event>,
 }
 
 impl End {
     fn new(connection: Connection) -> Self {
-        let (said, ignored, events) = (Vec::new(), Vec::new(), Vec::new());
-        Self { connection, now: Instant::from_millis(1_000_000), said, ignored, events }
+        let sent = Vec::new();
+        let ignored = Vec::new();
+        let events = Vec::new();
+        Self { connection, now: Instant::from_millis(1_000_000), sent, ignored, events }
     }
 
     pub(crate) fn listen(config: Config) -> Self {
         Self::new(Connection::listen(config, &variant()))
     }
 
-    /// Connects; its SYN is still to be told of.
+    /// Connects; the SYN is still to be checked.
     pub(crate) fn connect(config: Config) -> Self {
         let mut end = Self::new(Connection::connect(config, &variant()));
         end.pump();
         end
     }
 
-    /// A client whose server answered with `syn_ack`.
+    /// Returns a client whose server answered with `syn_ack`.
     pub(crate) fn connected(config: Config, syn_ack: &str) -> Self {
         Self::connected_as("sack", config, syn_ack)
     }
 
-    /// The same, as another sender.
+    /// Returns a client with the sender called `name`, whose server answered with `syn_ack`.
     pub(crate) fn connected_as(name: &str, config: Config, syn_ack: &str) -> Self {
         let variant = Variant::named(name).expect("a variant of this name");
         let mut end = Self::new(Connection::connect(config, &variant));
@@ -68,23 +71,23 @@ impl End {
         end
     }
 
-    /// A client of a server with a window of 10 segments.
+    /// Returns a client of a server with a window of 10 segments.
     pub(crate) fn established(config: Config) -> Self {
         Self::connected(config, "S. 0 a1 w10000 mss1000 sackok")
     }
 
     #[track_caller]
-    fn settled(&mut self) {
-        let left: Vec<String> = self.said.iter().map(|s| show(s, "")).collect();
-        assert!(left.is_empty(), "said, and not told of: {}", left.join(", "));
+    fn assert_all_checked(&mut self) {
+        let left: Vec<String> = self.sent.iter().map(|s| show(s, "")).collect();
+        assert!(left.is_empty(), "sent, and not in the trace: {}", left.join(", "));
         self.ignored.clear();
         self.events.clear();
     }
 
-    /// It is `ms` after the beginning; no timer may be due before.
+    /// Moves to `ms` after the beginning. No timer may be due before.
     #[track_caller]
     pub(crate) fn at(&mut self, ms: u64) -> &mut Self {
-        self.settled();
+        self.assert_all_checked();
         let now = Instant::from_millis(1_000_000 + ms);
         assert!(now >= self.now, "back in time, to {ms} ms");
         if let Some(due) = self.connection.poll_timeout() {
@@ -98,19 +101,20 @@ impl End {
         at.since(Instant::from_millis(1_000_000)).as_millis_f64()
     }
 
-    /// Time goes on to the next timer, which goes off.
+    /// Moves to the next timer, and expires it.
     #[track_caller]
     pub(crate) fn timer(&mut self) -> &mut Self {
-        self.settled();
+        self.assert_all_checked();
         let due = self.connection.poll_timeout().expect("a timer");
         self.now = self.now.max(due);
-        let (now, events) = (self.now, &mut self.events);
+        let now = self.now;
+        let events = &mut self.events;
         self.connection.handle_timeout(now, &mut |_, e: &Event| events.push(*e));
         self.pump();
         self
     }
 
-    /// The next timer is due at `ms`.
+    /// Checks that the next timer is due at `ms`.
     #[track_caller]
     pub(crate) fn timer_at(&mut self, ms: u64) -> &mut Self {
         let due = self.connection.poll_timeout().map(|due| self.ms(due));
@@ -124,12 +128,13 @@ impl End {
         self
     }
 
-    /// A segment arrives.
+    /// Delivers a segment.
     #[track_caller]
     pub(crate) fn gets(&mut self, segment: &str) -> &mut Self {
-        self.settled();
+        self.assert_all_checked();
         let segment = parse(segment, THEIRS, OURS);
-        let (now, events) = (self.now, &mut self.events);
+        let now = self.now;
+        let events = &mut self.events;
         self.connection.handle_segment(&segment, now, &mut |_, e: &Event| events.push(*e));
         self.record_ignored();
         self.pump();
@@ -138,7 +143,7 @@ impl End {
 
     #[track_caller]
     pub(crate) fn writes(&mut self, octets: u64) -> &mut Self {
-        self.settled();
+        self.assert_all_checked();
         self.connection.write(octets);
         self.pump();
         self
@@ -146,7 +151,7 @@ impl End {
 
     #[track_caller]
     pub(crate) fn reads(&mut self, octets: u64) -> &mut Self {
-        self.settled();
+        self.assert_all_checked();
         self.connection.read(octets);
         self.pump();
         self
@@ -154,7 +159,7 @@ impl End {
 
     #[track_caller]
     pub(crate) fn finishes(&mut self) -> &mut Self {
-        self.settled();
+        self.assert_all_checked();
         self.connection.finish();
         self.pump();
         self
@@ -162,17 +167,18 @@ impl End {
 
     #[track_caller]
     pub(crate) fn aborts(&mut self) -> &mut Self {
-        self.settled();
+        self.assert_all_checked();
         self.connection.abort();
         self.pump();
         self
     }
 
-    /// A router reports that the packet at `quoted` was too big.
+    /// Delivers an ICMP message that the packet at `quoted` was too big.
     #[track_caller]
     pub(crate) fn too_big(&mut self, mtu: u32, quoted: u32) -> &mut Self {
-        self.settled();
-        let (now, events) = (self.now, &mut self.events);
+        self.assert_all_checked();
+        let now = self.now;
+        let events = &mut self.events;
         let quoted = OURS.add(quoted);
         self.connection
             .handle_packet_too_big(mtu, quoted, now, &mut |_, e: &Event| events.push(*e));
@@ -181,11 +187,12 @@ impl End {
         self
     }
 
-    /// A message says that the packet at `quoted` did not get there.
+    /// Delivers an ICMP message that the packet at `quoted` did not reach `what`.
     #[track_caller]
     pub(crate) fn cannot_reach(&mut self, what: Unreachable, quoted: u32) -> &mut Self {
-        self.settled();
-        let (now, events) = (self.now, &mut self.events);
+        self.assert_all_checked();
+        let now = self.now;
+        let events = &mut self.events;
         let quoted = OURS.add(quoted);
         self.connection.handle_unreachable(what, quoted, now, &mut |_, e: &Event| events.push(*e));
         self.record_ignored();
@@ -202,26 +209,27 @@ impl End {
     }
 
     fn pump(&mut self) {
-        let (now, events) = (self.now, &mut self.events);
+        let now = self.now;
+        let events = &mut self.events;
         while let Some(segment) =
             self.connection.poll_transmit(now, &mut |_, e: &Event| events.push(*e))
         {
-            self.said.push(segment);
+            self.sent.push(segment);
         }
     }
 
-    /// Exactly these segments were sent, separated by commas.
+    /// Checks the segments sent, separated by commas.
     #[track_caller]
     pub(crate) fn sends(&mut self, expected: &str) -> &mut Self {
         let expected: Vec<&str> = expected.split(", ").filter(|e| !e.is_empty()).collect();
-        let said: Vec<String> = self
-            .said
+        let sent: Vec<String> = self
+            .sent
             .iter()
             .enumerate()
             .map(|(i, segment)| show(segment, expected.get(i).copied().unwrap_or_default()))
             .collect();
-        assert_eq!(said.join(", "), expected.join(", "), "what was said");
-        self.said.clear();
+        assert_eq!(sent.join(", "), expected.join(", "), "what was sent");
+        self.sent.clear();
         self
     }
 
@@ -231,7 +239,7 @@ impl End {
         self
     }
 
-    /// It has ended, and so.
+    /// Checks that the connection has ended with this error.
     #[track_caller]
     pub(crate) fn failed(&mut self, error: Error) -> &mut Self {
         self.is(State::Closed).no_timer();
@@ -239,7 +247,7 @@ impl End {
         self
     }
 
-    /// The last segment was dropped, for this reason.
+    /// Checks that the last segment was dropped for this reason.
     #[track_caller]
     pub(crate) fn ignores(&mut self, reason: Ignored) -> &mut Self {
         assert_eq!(self.ignored, [reason], "what was ignored");
@@ -261,7 +269,8 @@ pub(crate) fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// Reads a segment that counts from `from`, and acknowledges what counts from `to`.
+/// Parses a segment whose sequence number counts from `from`, and whose acknowledgement counts from
+/// `to`.
 pub(crate) fn parse(text: &str, from: SeqNr, to: SeqNr) -> Segment {
     let mut words = text.split_whitespace();
     let letters = words.next().expect("flags");
@@ -303,7 +312,7 @@ pub(crate) fn parse(text: &str, from: SeqNr, to: SeqNr) -> Segment {
     segment
 }
 
-/// Writes a segment of ours with those fields that `expected` names.
+/// Formats a segment of this end with the fields that `expected` names.
 fn show(segment: &Segment, expected: &str) -> String {
     let flags = segment.flags;
     let letters: String =
@@ -324,7 +333,8 @@ fn show(segment: &Segment, expected: &str) -> String {
             text += if segment.sack_permitted { " sackok" } else { " nosack" };
         } else if word.starts_with("sack") && !text.contains(" sack") {
             for block in segment.sack.as_slice() {
-                let (left, right) = (block.left.distance(THEIRS), block.right.distance(THEIRS));
+                let left = block.left.distance(THEIRS);
+                let right = block.right.distance(THEIRS);
                 text += &format!(" sack{left}-{right}");
             }
         } else if word.starts_with("mss") {

@@ -1,4 +1,4 @@
-//! The window while a hole waits for TCP-DCR's delayed response (section 2.2).
+//! The window while TCP-DCR delays its response (section 2.2).
 
 use unruffled_units::Instant;
 
@@ -8,8 +8,8 @@ use crate::{Config, Variant};
 
 const MSS: u64 = 1000;
 
-/// A sender of `name` with ten segments in flight and a window of 10 in congestion avoidance.
-/// A round trip takes 100 ms.
+/// Returns a sender called `name` with ten segments in flight and a window of 10 in congestion
+/// avoidance. A round trip takes 100 ms.
 fn sender(name: &str) -> Sender {
     let config = Config { mss: MSS as u32, ..Config::simulated() };
     let mut sender = Sender::new(&config, Variant::named(name).expect("a sender").recipe());
@@ -20,12 +20,13 @@ fn sender(name: &str) -> Sender {
     sender
 }
 
-/// How many segments leave at this time.
+/// Returns how many segments are sent at this time.
 fn sent(sender: &mut Sender, ms: u64) -> usize {
     std::iter::from_fn(|| sender.poll(Instant::from_millis(ms))).count()
 }
 
-/// Acknowledges up to segment `una`, and SACKs from segment 1 up to `to`.
+/// Acknowledges up to segment `una`, and SACKs from segment 1 up to `to`. Returns how many segments
+/// are sent.
 fn acknowledge(sender: &mut Sender, una: u64, to: u64, ms: u64) -> usize {
     let blocks = [(MSS, to * MSS)];
     let ack = Ack {
@@ -54,17 +55,17 @@ fn the_window_grows_by_duplicates_and_each_releases_one_segment() {
         }
         assert_eq!(s.phase(), Phase::Open, "{name}");
         assert!(s.window().cwnd > 10.8 && s.window().cwnd < 11.0);
-        // It arrives: ten are acknowledged, nine are in flight, and the window, 10.95 by now,
-        // takes one. The sender has lost nothing by the wait.
+        // It arrives: ten are acknowledged, nine are in flight, and the window, now 10.95, takes
+        // one. The wait has cost the sender nothing.
         assert_eq!(acknowledge(&mut s, 10, 0, 111), 1, "{name}");
     }
 }
 
 #[test]
-fn the_growth_is_held_back_until_the_wait_ends() {
+fn the_growth_takes_effect_when_the_wait_ends() {
     let mut s = sender("dcr-timer");
     s.composed().window.cwnd = 10.95;
-    // The third duplicate or so takes the window beyond 11: still one segment each.
+    // The third duplicate takes the window beyond 11: each still releases one segment.
     for n in 1..=9 {
         assert_eq!(acknowledge(&mut s, 0, n + 1, 100 + n), 1, "duplicate {n}");
     }
@@ -74,7 +75,7 @@ fn the_growth_is_held_back_until_the_wait_ends() {
 }
 
 #[test]
-fn other_senders_wait_with_the_window_they_have() {
+fn other_senders_do_not_grow_the_window_while_a_hole_is_open() {
     let mut s = sender("ba-inc");
     assert_eq!(acknowledge(&mut s, 0, 2, 101), 1);
     assert_eq!(acknowledge(&mut s, 0, 3, 102), 1);
@@ -89,7 +90,7 @@ fn slow_start_does_not_grow_by_duplicates() {
     acknowledge(&mut s, 0, 3, 102);
     assert_eq!(s.window().cwnd, 10.0);
     acknowledge(&mut s, 0, 4, 103);
-    assert!(matches!(s.phase(), Phase::Recovery { .. }), "the third duplicate, as ever");
+    assert!(matches!(s.phase(), Phase::Recovery { .. }), "the third duplicate, as usual");
 }
 
 #[test]

@@ -1,3 +1,5 @@
+//! WB-RTO's penalty, weights and draws, with hand-computed bounds.
+
 use super::*;
 
 const fn ms(n: u64) -> Duration {
@@ -16,22 +18,22 @@ const PLAIN: Settings = Settings {
     draws: Draws::Own,
 };
 
-const FORGETS_LATE: Settings = Settings { forget: Forget::AfterDraw, ..PLAIN };
+const RESETS_LATE: Settings = Settings { forget: Forget::AfterDraw, ..PLAIN };
 
-/// A timer whose average window is `awnd` and stays there.
+/// Returns a timer with a constant average window of `awnd`.
 fn timer(scale: Scale, awnd: f64, seed: u64) -> WbRto {
     WbRto::new(scale, PLAIN, 2.0 * awnd, seed)
 }
 
 #[test]
-fn the_penalty_by_the_share_of_the_largest_window() {
+fn the_penalty_depends_on_the_share_of_the_largest_window() {
     // max_cwnd 40: 1 below 20, 1.5 from 20 to below 30, 2 from 30.
     let by_window = [1.0, 19.9, 20.0, 29.9, 30.0, 40.0].map(|cwnd| penalty(cwnd, 40.0));
     assert_eq!(by_window, [1.0, 1.0, 1.5, 1.5, 2.0, 2.0]);
 }
 
 #[test]
-fn the_weight_by_the_average_window() {
+fn the_weight_depends_on_the_average_window() {
     let awnd = [0.0, 4.9, 5.0, 9.9, 10.0, 29.9, 30.0, 49.9, 50.0, 500.0];
     let weights = |scale| awnd.map(|awnd| weight(awnd, scale));
     assert_eq!(weights(&MEDIUM_SCALE), [10.0, 10.0, 5.0, 5.0, 3.0, 3.0, 2.0, 2.0, 2.0, 2.0]);
@@ -54,7 +56,7 @@ fn draws_fill_the_interval_evenly() {
 }
 
 #[test]
-fn senders_draw_their_own_numbers_or_all_the_same() {
+fn senders_draw_their_own_numbers_or_all_the_same_ones() {
     let drawn = |draws, seed| {
         let config = Config::simulated().with(|c| c.seed = seed);
         let settings = Settings { draws, ..PLAIN };
@@ -77,18 +79,18 @@ fn the_bound_follows_the_penalty() {
 }
 
 #[test]
-fn it_never_undercuts_the_round_trip_time() {
-    // small, awnd 60: c·a_4 = 2·1.5 = 3 s, less than the round trip: exactly that.
+fn no_timeout_is_below_the_round_trip_time() {
+    // Small scale, awnd 60: c·a_4 = 2·1.5 = 3 s, at most the round-trip time: exactly that.
     let mut timer = timer(SMALL_SCALE, 60.0, 1);
     assert!((0..100).all(|_| draw(&mut timer, ms(3500), 60.0) == ms(3500)));
     assert!((0..100).all(|_| draw(&mut timer, ms(3000), 60.0) == ms(3000)));
 }
 
 #[test]
-fn forgotten_after_the_draw_the_largest_window_spares_the_retransmission() {
+fn a_reset_after_the_draw_leaves_the_retransmission_the_smaller_penalty() {
     // awnd 40, max_cwnd 40: the timer of the retransmission, with cwnd 1, has c = 1: below 2 s.
-    // Then 1 is the largest itself, c = 2: below 4 s. 200 timeouts, each after a window of 40.
-    let mut timer = WbRto::new(MEDIUM_SCALE, FORGETS_LATE, 80.0, 1);
+    // Then 1 is the largest window, c = 2: below 4 s. 200 timeouts, each after a window of 40.
+    let mut timer = WbRto::new(MEDIUM_SCALE, RESETS_LATE, 80.0, 1);
     let mut second = Vec::new();
     for _ in 0..200 {
         draw(&mut timer, ms(100), 40.0);
@@ -102,8 +104,8 @@ fn forgotten_after_the_draw_the_largest_window_spares_the_retransmission() {
 
 #[test]
 fn a_second_timeout_compares_with_the_window_since_the_first() {
-    // "Since the last timeout expiration": 1 is the largest since then, so c = 2.
-    let mut timer = WbRto::new(MEDIUM_SCALE, FORGETS_LATE, 80.0, 1);
+    // "Since the last timeout expiration": 1 is the largest window since then, so c = 2.
+    let mut timer = WbRto::new(MEDIUM_SCALE, RESETS_LATE, 80.0, 1);
     let mut again = || {
         draw(&mut timer, ms(100), 40.0);
         timer.on_timeout();
@@ -115,9 +117,9 @@ fn a_second_timeout_compares_with_the_window_since_the_first() {
 }
 
 #[test]
-fn a_timeout_forgets_the_largest_window() {
-    // awnd 40: before it, cwnd 1 is far below max_cwnd 40: bound 2 s. After it 1 is the largest
-    // itself: bound 4 s; so draws above 2 s appear.
+fn a_timeout_resets_the_largest_window() {
+    // awnd 40. Before the timeout, cwnd 1 is far below max_cwnd 40: the bound is 2 s. After it, 1
+    // is the largest window: the bound is 4 s, and draws above 2 s appear.
     let mut timer = timer(MEDIUM_SCALE, 40.0, 1);
     draw(&mut timer, ms(100), 40.0);
     assert!((0..200).all(|_| draw(&mut timer, ms(100), 1.0) < ms(2000)));
@@ -127,8 +129,8 @@ fn a_timeout_forgets_the_largest_window() {
 
 #[test]
 fn each_expiry_doubles_the_draw_until_a_round_trip_is_measured() {
-    // rtt 30 s is above every bound of awnd 7, at most 10 s: each draw is rtt itself, times 1, 2,
-    // 4 … 64 and no more.
+    // rtt 30 s is above every bound of awnd 7, at most 10 s: each draw is the rtt itself, times 1,
+    // 2, 4 … 64 and no more.
     let mut timer = WbRto { doubles: true, ..timer(MEDIUM_SCALE, 7.0, 1) };
     let rtt = ms(30_000);
     let mut factors = Vec::new();
@@ -146,7 +148,7 @@ fn each_expiry_doubles_the_draw_until_a_round_trip_is_measured() {
 }
 
 #[test]
-fn the_same_seed_draws_the_same_and_another_does_not() {
+fn draws_depend_on_the_seed_only() {
     let draws = |seed| {
         let mut timer = timer(MEDIUM_SCALE, 7.0, seed);
         [0; 5].map(|_| draw(&mut timer, ms(100), 8.0))
@@ -156,13 +158,13 @@ fn the_same_seed_draws_the_same_and_another_does_not() {
 }
 
 #[test]
-fn the_first_timeout_is_drawn_if_so_told() {
+fn the_first_timeout_is_drawn_if_configured() {
     let first = |first, seed| {
         let config = Config::simulated().with(|c| c.seed = seed);
         let timer = build(Settings { first, ..PLAIN }, MEDIUM_SCALE, &config);
         crate::parts::timer::Rto::new(&config, timer).compute(1.0, None)
     };
-    // cwnd = max_cwnd and awnd 5: 2·5 s at most.
+    // cwnd = max_cwnd and awnd 5: at most 2·5 s.
     let drawn: Vec<_> = (0..200).map(|seed| first(First::Drawn, seed)).collect();
     assert!(drawn.iter().all(|&timeout| timeout < ms(10_000)));
     assert!(drawn.iter().any(|&timeout| timeout < ms(500)));

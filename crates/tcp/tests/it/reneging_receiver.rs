@@ -1,5 +1,6 @@
-//! A receiver short of memory, against every sender: it throws away what it holds out of order, as
-//! RFC 2018, section 8, allows and Linux does, and has reported it by SACK. All arrives nevertheless.
+//! A reneging receiver, against every sender: it drops data out of order that it has reported by
+//! SACK, as RFC 2018, section 8, permits and Linux does when short of memory. All data arrives
+//! nevertheless.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,18 +16,19 @@ const SEGMENTS: u64 = 300;
 const ISN: u32 = 4_294_900_000;
 const PEER: SeqNr = SeqNr(7);
 
-/// How often, in 256ths, a packet is lost or late, and a segment makes the receiver forget.
+/// Probabilities in 256ths that a packet is lost or late, and that a segment makes the receiver
+/// renege.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     lost: u8,
     late: u8,
-    forgets: u8,
-    /// All that is out of order is thrown away, and not the upper part alone.
+    reneges: u8,
+    /// Whether all data out of order is dropped, and not only the upper part.
     all: bool,
     seed: u64,
 }
 
-/// What has arrived, by numbers of segments.
+/// Segments that have arrived, by number.
 #[derive(Default)]
 struct Receiver {
     next: u64,
@@ -34,7 +36,7 @@ struct Receiver {
 }
 
 impl Receiver {
-    /// Segment `number` arrives: the acknowledgement of it.
+    /// Receives segment `number`, and returns the acknowledgement.
     fn take(&mut self, number: u64, path: &Path, dice: &mut Dice) -> Segment {
         let at = |number: u64| SeqNr(ISN).add(1).at(number * u64::from(MSS));
         let mut sack = SackBlocks::default();
@@ -44,7 +46,7 @@ impl Receiver {
         while self.held.remove(&self.next) {
             self.next += 1;
         }
-        if dice.one_in_256(path.forgets) {
+        if dice.one_in_256(path.reneges) {
             let highest = self.held.last().map_or(self.next, |last| last + 1);
             let from =
                 if path.all { 0 } else { self.next + dice.roll() % (highest - self.next + 1) };
@@ -58,7 +60,7 @@ impl Receiver {
         Segment { seq: PEER.add(1), ack, flags, window: u16::MAX, sack, ..Segment::default() }
     }
 
-    /// What it holds, that with `latest` first.
+    /// Returns the ranges held, the one with `latest` first.
     fn ranges(&self, latest: u64) -> Vec<(u64, u64)> {
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         for &number in &self.held {
@@ -72,7 +74,7 @@ impl Receiver {
     }
 }
 
-/// The windows stay within bounds.
+/// Checks that the windows stay within bounds.
 struct Bounds;
 
 impl Observer for Bounds {
@@ -84,7 +86,7 @@ impl Observer for Bounds {
     }
 }
 
-/// Sends all, or panics after more steps than any sender takes.
+/// Sends all data, or panics after more steps than any sender takes.
 fn run(name: &str, path: &Path) {
     let variant = Variant::parse(name).expect("a sender");
     let config = Config::simulated().with(|c| {
@@ -107,8 +109,9 @@ fn run(name: &str, path: &Path) {
     };
     sender.handle_segment(&syn_ack, now, &mut Bounds);
 
-    let (mut receiver, mut dice) = (Receiver::default(), Dice(path.seed));
-    // A number for data, and the acknowledgement for what comes back.
+    let mut receiver = Receiver::default();
+    let mut dice = Dice(path.seed);
+    // Data is a segment number; in the other direction there are acknowledgements.
     let mut wire: BTreeMap<(Instant, u64), Result<u64, Segment>> = BTreeMap::new();
     let mut order = 0;
     let mut put = |wire: &mut BTreeMap<_, _>, what, now: Instant, dice: &mut Dice| {
@@ -151,14 +154,14 @@ fn run(name: &str, path: &Path) {
 
 fn path() -> impl Strategy<Value = Path> {
     (0..=60_u8, 0..=120_u8, 1..=60_u8, any::<bool>(), any::<u64>())
-        .prop_map(|(lost, late, forgets, all, seed)| Path { lost, late, forgets, all, seed })
+        .prop_map(|(lost, late, reneges, all, seed)| Path { lost, late, reneges, all, seed })
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn all_arrives_though_the_receiver_forgets(path in path()) {
+    fn all_data_arrives_although_the_receiver_reneges(path in path()) {
         for row in ROWS {
             run(row.name, &path);
         }
