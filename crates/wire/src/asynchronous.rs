@@ -1,24 +1,23 @@
 //! Streams and listeners like those of `tokio::net`, over a driver.
 //!
-//! They need no runtime of their own: any executor that polls will do, and whatever works on tokio's
-//! `AsyncRead` and `AsyncWrite` works on these (`tokio::io::split` among it). A future that is
-//! dropped before it is ready has taken nothing: no octet, and no connection.
+//! They need no runtime of their own: any executor can poll them, and everything that works on tokio's
+//! `AsyncRead` and `AsyncWrite` works on them, `tokio::io::split` included. A future that is dropped
+//! before it is ready has consumed no octet and no connection.
 //!
 //! ```no_run
 //! use tokio::io::{AsyncReadExt, AsyncWriteExt};
-//! use unruffled_tcp::Variant;
 //! use unruffled_wire::asynchronous::{TcpListener, TcpStream};
 //! use unruffled_wire::device::Tun;
 //! use unruffled_wire::driver::Driver;
-//! use unruffled_wire::stack::{Stack, StackConfig};
+//! use unruffled_wire::stack::{Stack, StackConfig, Variant};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let tun = Tun::create("ur0", 1500, &[("10.9.0.1".parse()?, 24)])?;
-//! let config = StackConfig::new(vec!["10.9.0.2".parse()?], Variant::parse("rack")?)?;
+//! let config = StackConfig::new(vec!["10.9.0.2".parse()?], Variant::parse("unruffled")?)?;
 //! let driver = Driver::spawn(tun, Stack::new(config))?;
 //!
-//! // Every word comes back, whoever sends it.
+//! // An echo server.
 //! let listener = TcpListener::bind(&driver.handle(), "10.9.0.2:7".parse()?, 128)?;
 //! tokio::spawn(async move {
 //!     while let Ok(stream) = listener.accept().await {
@@ -29,6 +28,7 @@
 //!     }
 //! });
 //!
+//! // A client.
 //! let mut stream = TcpStream::connect(&driver.handle(), "10.9.0.1:80".parse()?).await?;
 //! stream.write_all(b"GET / HTTP/1.0\r\n\r\n").await?;
 //! let mut answer = Vec::new();
@@ -46,20 +46,20 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use unruffled_stack::{BufferSizes, ConnectionId, Info, Options};
 
 pub use split::{OwnedReadHalf, OwnedWriteHalf, ReuniteError};
 
-use crate::common::{listener, stream};
 use crate::driver::Handle;
 use crate::held::{HeldConnection, HeldListener};
-use crate::stack::ConnectionId;
+use crate::options::SocketOptions;
 use crate::waiting::Task;
 
-/// A TCP connection, for tasks. Dropping it closes it, and what was written still arrives while the
-/// driver runs.
+/// A TCP connection for tasks.
 ///
-/// Flushing does nothing, since what was written is sent as soon as it may be, and shutting down
-/// ends this end's stream without waiting; [`TcpStream::wait_acknowledged`] waits.
+/// The connection closes when the stream is dropped; what was written still arrives while the driver
+/// runs. Flushing has no effect, since what is written is sent as soon as possible. Shutting down ends
+/// this end's stream without waiting; [`TcpStream::wait_acknowledged`] waits.
 #[derive(Debug)]
 pub struct TcpStream {
     held: HeldConnection,
@@ -69,15 +69,15 @@ pub struct TcpStream {
 }
 
 impl TcpStream {
-    /// Connects to `remote`. Dropping the future gives the attempt up.
+    /// Connects to `remote`. Dropping the future ends the attempt.
     ///
     /// # Errors
-    /// Why there is no connection: refused, timed out, no address to connect from.
+    /// The reason why there is no connection: refused, timed out, no address to connect from.
     pub async fn connect(handle: &Handle, remote: SocketAddr) -> io::Result<Self> {
         Self::connect_from(handle, None, remote).await
     }
 
-    /// Connects from an address or port.
+    /// Connects from a local address or port.
     ///
     /// # Errors
     /// As [`TcpStream::connect`].
@@ -99,10 +99,38 @@ impl TcpStream {
         Self { held, reader: Task::default(), writer: Task::default(), flusher: Task::default() }
     }
 
-    /// Waits until the peer has acknowledged all that was written.
+    /// Returns this end's address.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.held.ends().local
+    }
+
+    /// Returns the peer's address.
+    pub fn peer_addr(&self) -> SocketAddr {
+        self.held.ends().remote
+    }
+
+    /// Returns the state of the connection and what has happened in it, like Linux's `TCP_INFO`.
     ///
     /// # Errors
-    /// Why it never will.
+    /// When the stack has failed.
+    pub fn info(&self) -> io::Result<Info> {
+        self.held.info()
+    }
+
+    /// Returns the connection's id in the stack.
+    pub fn id(&self) -> ConnectionId {
+        self.held.id()
+    }
+
+    /// Ends the connection at once, with a reset to the peer.
+    pub fn abort(&self) {
+        self.held.abort();
+    }
+
+    /// Waits until the peer has acknowledged everything that was written.
+    ///
+    /// # Errors
+    /// The reason why it never will.
     pub async fn wait_acknowledged(&mut self) -> io::Result<()> {
         self.acknowledged().await
     }
@@ -125,6 +153,20 @@ impl TcpStream {
     fn write(&self, context: &Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let waker = self.writer.current(context);
         self.held.poll(waker, |stack, id, waker| stack.poll_write(id, waker, data))
+    }
+}
+
+impl SocketOptions for TcpStream {
+    fn options(&self) -> io::Result<Options> {
+        self.held.options()
+    }
+
+    fn set_options(&self, change: impl FnOnce(&mut Options)) -> io::Result<()> {
+        self.held.set_options(change)
+    }
+
+    fn buffer_sizes(&self) -> io::Result<BufferSizes> {
+        self.held.buffer_sizes()
     }
 }
 
@@ -152,21 +194,32 @@ impl AsyncWrite for TcpStream {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.finish();
+        self.held.finish();
         Poll::Ready(Ok(()))
     }
 }
 
-/// Waits for connections; dropping it closes the port and resets those that nobody accepted. Use it
-/// for a server of tasks.
+/// A listening socket for tasks.
+///
+/// When it is dropped, its port is closed, and connections that were never accepted are reset.
 #[derive(Debug)]
 pub struct TcpListener {
     held: HeldListener,
 }
 
 impl TcpListener {
-    fn over(held: HeldListener) -> Self {
-        Self { held }
+    /// Listens at `address`. An unspecified IP stands for every address, port 0 for any free port. Up to
+    /// `backlog` established connections may wait to be accepted.
+    ///
+    /// # Errors
+    /// When the address is in use, or not the stack's.
+    pub fn bind(handle: &Handle, address: SocketAddr, backlog: usize) -> io::Result<Self> {
+        Ok(Self { held: HeldListener::bind(handle, address, backlog)? })
+    }
+
+    /// Returns the address, with the port that was chosen for it.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.held.address()
     }
 
     /// Waits for the next connection; several tasks may wait at once.
@@ -175,31 +228,33 @@ impl TcpListener {
     /// When the driver has stopped.
     pub async fn accept(&self) -> io::Result<TcpStream> {
         let accepting = Accepting { held: &self.held, task: Task::default() };
-        let id = poll_fn(|context| accepting.poll(context)).await?;
-        self.held.hold(id).map(TcpStream::over)
+        let held = poll_fn(|context| self.held.poll(accepting.task.current(context))).await?;
+        Ok(TcpStream::over(held))
     }
 }
 
-/// One who waits to accept, and no longer once dropped.
+impl SocketOptions for TcpListener {
+    fn options(&self) -> io::Result<Options> {
+        self.held.options()
+    }
+
+    fn set_options(&self, change: impl FnOnce(&mut Options)) -> io::Result<()> {
+        self.held.set_options(change)
+    }
+
+    fn buffer_sizes(&self) -> io::Result<BufferSizes> {
+        self.held.buffer_sizes()
+    }
+}
+
+/// A task that waits to accept, until this is dropped.
 struct Accepting<'a> {
     held: &'a HeldListener,
     task: Task,
 }
 
-impl Accepting<'_> {
-    fn poll(&self, context: &Context<'_>) -> Poll<io::Result<ConnectionId>> {
-        let HeldListener { handle, id, .. } = self.held;
-        let waker = self.task.current(context);
-        handle.with(|stack| stack.poll_accept(*id, waker)).map_err(io::Error::from)
-    }
-}
-
 impl Drop for Accepting<'_> {
     fn drop(&mut self) {
-        let HeldListener { handle, id, .. } = self.held;
-        handle.with(|stack| stack.stop_accepting(*id, self.task.waker()));
+        self.held.stop_waiting(self.task.waker());
     }
 }
-
-stream!(TcpStream);
-listener!(TcpListener);

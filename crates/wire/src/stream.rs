@@ -7,14 +7,18 @@ use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use unruffled_stack::{BufferSizes, ConnectionId, Info, Options};
+
 pub use split::{OwnedReadHalf, OwnedWriteHalf, ReuniteError};
 
-use crate::common::{listener, stream};
 use crate::driver::Handle;
 use crate::held::{HeldConnection, HeldListener};
+use crate::options::SocketOptions;
 
-/// A TCP connection, for threads. Reading and writing wait, up to the timeouts if they are set;
-/// dropping it (and all clones) closes it, and what was written still arrives while the driver runs.
+/// A TCP connection for threads.
+///
+/// Reading and writing wait, up to the timeouts if they are set. The connection closes when the stream
+/// and all its clones have been dropped; what was written still arrives while the driver runs.
 #[derive(Clone, Debug)]
 pub struct TcpStream {
     held: Arc<HeldConnection>,
@@ -23,15 +27,15 @@ pub struct TcpStream {
 }
 
 impl TcpStream {
-    /// Connects to `remote`, and waits until the connection is there.
+    /// Connects to `remote`, and waits until the connection is established.
     ///
     /// # Errors
-    /// Why it is not: refused, timed out, no address to connect from.
+    /// The reason why there is no connection: refused, timed out, no address to connect from.
     pub fn connect(handle: &Handle, remote: SocketAddr) -> io::Result<Self> {
         Self::connect_from(handle, None, remote, None)
     }
 
-    /// Connects from an address or port, and waits no longer than `timeout`.
+    /// Connects from a local address or port, and waits for at most `timeout`.
     ///
     /// # Errors
     /// As [`TcpStream::connect`], and [`io::ErrorKind::WouldBlock`] at the timeout.
@@ -46,39 +50,81 @@ impl TcpStream {
         Ok(stream)
     }
 
-    fn over(mut held: HeldConnection) -> Self {
-        held.may_wait = true;
-        Self { held: Arc::new(held), read_timeout: None, write_timeout: None }
+    fn over(held: HeldConnection) -> Self {
+        let held = Arc::new(held.waiting_on_drop());
+        Self { held, read_timeout: None, write_timeout: None }
     }
 
-    /// How long a read may wait; none waits for ever.
+    /// Returns this end's address.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.held.ends().local
+    }
+
+    /// Returns the peer's address.
+    pub fn peer_addr(&self) -> SocketAddr {
+        self.held.ends().remote
+    }
+
+    /// Returns the state of the connection and what has happened in it, like Linux's `TCP_INFO`.
+    ///
+    /// # Errors
+    /// When the stack has failed.
+    pub fn info(&self) -> io::Result<Info> {
+        self.held.info()
+    }
+
+    /// Returns the connection's id in the stack.
+    pub fn id(&self) -> ConnectionId {
+        self.held.id()
+    }
+
+    /// Sets how long a read may wait; `None` waits without limit.
     pub fn set_read_timeout(&mut self, timeout: Option<Duration>) {
         self.read_timeout = timeout;
     }
 
-    /// How long a write may wait; none waits for ever.
+    /// Sets how long a write may wait; `None` waits without limit.
     pub fn set_write_timeout(&mut self, timeout: Option<Duration>) {
         self.write_timeout = timeout;
     }
 
-    /// Ends this end's stream. Reading cannot be given up but by dropping the stream: what arrives
-    /// then is answered by a reset.
+    /// Ends this end's stream. Shutting down the read side alone has no effect; data that arrives after
+    /// the stream has been dropped is answered with a reset.
     ///
     /// # Errors
     /// None today; the signature is that of `std::net`.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         if how != Shutdown::Read {
-            self.finish();
+            self.held.finish();
         }
         Ok(())
     }
 
-    /// Waits until the peer has acknowledged all that was written.
+    /// Ends the connection at once, with a reset to the peer.
+    pub fn abort(&self) {
+        self.held.abort();
+    }
+
+    /// Waits until the peer has acknowledged everything that was written.
     ///
     /// # Errors
-    /// Why it never will.
+    /// The reason why it never will.
     pub fn wait_acknowledged(&self) -> io::Result<()> {
         self.held.wait(self.write_timeout, |stack, id, waker| stack.poll_acknowledged(id, waker))
+    }
+}
+
+impl SocketOptions for TcpStream {
+    fn options(&self) -> io::Result<Options> {
+        self.held.options()
+    }
+
+    fn set_options(&self, change: impl FnOnce(&mut Options)) -> io::Result<()> {
+        self.held.set_options(change)
+    }
+
+    fn buffer_sizes(&self) -> io::Result<BufferSizes> {
+        self.held.buffer_sizes()
     }
 }
 
@@ -114,8 +160,9 @@ impl Write for TcpStream {
     }
 }
 
-/// Waits for connections; dropping it closes the port and resets those that nobody accepted. Use it
-/// for a server of threads.
+/// A listening socket for threads.
+///
+/// When it is dropped, its port is closed, and connections that were never accepted are reset.
 #[derive(Debug)]
 pub struct TcpListener {
     held: HeldListener,
@@ -123,11 +170,21 @@ pub struct TcpListener {
 }
 
 impl TcpListener {
-    fn over(held: HeldListener) -> Self {
-        Self { held, timeout: None }
+    /// Listens at `address`. An unspecified IP stands for every address, port 0 for any free port. Up to
+    /// `backlog` established connections may wait to be accepted.
+    ///
+    /// # Errors
+    /// When the address is in use, or not the stack's.
+    pub fn bind(handle: &Handle, address: SocketAddr, backlog: usize) -> io::Result<Self> {
+        Ok(Self { held: HeldListener::bind(handle, address, backlog)?, timeout: None })
     }
 
-    /// How long an accept may wait; none waits for ever.
+    /// Returns the address, with the port that was chosen for it.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.held.address()
+    }
+
+    /// Sets how long [`TcpListener::accept`] may wait; `None` waits without limit.
     pub fn set_accept_timeout(&mut self, timeout: Option<Duration>) {
         self.timeout = timeout;
     }
@@ -137,11 +194,20 @@ impl TcpListener {
     /// # Errors
     /// When the driver has stopped, and [`io::ErrorKind::WouldBlock`] at the timeout.
     pub fn accept(&self) -> io::Result<TcpStream> {
-        let HeldListener { handle, id, .. } = &self.held;
-        let id = handle.wait(self.timeout, |stack, waker| stack.poll_accept(*id, waker))?;
-        self.held.hold(id).map(TcpStream::over)
+        self.held.wait(self.timeout).map(TcpStream::over)
     }
 }
 
-stream!(TcpStream);
-listener!(TcpListener);
+impl SocketOptions for TcpListener {
+    fn options(&self) -> io::Result<Options> {
+        self.held.options()
+    }
+
+    fn set_options(&self, change: impl FnOnce(&mut Options)) -> io::Result<()> {
+        self.held.set_options(change)
+    }
+
+    fn buffer_sizes(&self) -> io::Result<BufferSizes> {
+        self.held.buffer_sizes()
+    }
+}
