@@ -1,8 +1,7 @@
-//! Segments to IP packets and back (RFC 791, RFC 8200, RFC 9293).
+//! Conversion between segments and IP packets (RFC 791, RFC 8200, RFC 9293).
 //!
-//! [`decode`] takes whatever the device gave and answers with a segment and its payload, or with
-//! the reason for which it is dropped; no octets make it panic. [`encode`] appends one packet to a
-//! buffer that the caller keeps.
+//! [`decode`] reads any octets and returns a segment with its payload, or the reason to drop the
+//! packet; it never panics. [`encode`] appends one packet to a buffer of the caller.
 
 mod decode;
 mod encode;
@@ -17,96 +16,98 @@ pub(crate) use decode::answerable;
 pub use decode::decode;
 pub use encode::{encode, encode_for_offload, header_len, pure_len, sum_up};
 
-/// Who checks and fills the checksums of the transport. Use it to tell the codec what the device does
-/// of itself.
+/// The responsibility for the transport checksums of arriving packets. It depends on what the device
+/// does by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksums {
-    /// This crate: they are verified on arrival.
+    /// The codec verifies checksums.
     Verify,
-    /// Somebody before us: they are not looked at.
+    /// The device has verified checksums; the codec ignores them.
     Trust,
 }
 
-/// A segment that arrived, and between whom. Give it to the [`Stack`](crate::Stack).
+/// A segment that arrived, with its addresses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrival<'a> {
-    /// Who sent it.
+    /// The sender.
     pub from: SocketAddr,
-    /// Whom it is for.
+    /// The destination.
     pub to: SocketAddr,
     /// The header's fields and options.
     pub segment: Segment,
-    /// As many octets as the segment says.
+    /// The payload, `segment.len` octets.
     pub payload: &'a [u8],
 }
 
-/// A router could not pass on a packet of ours (RFC 1191, RFC 8201). Give it to the
-/// [`Stack`](crate::Stack), which lowers the path's MTU.
+/// A router's report that a packet was too big for the next link (RFC 1191, RFC 8201). The
+/// [`Stack`](crate::Stack) lowers the path's MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooBig {
-    /// The sender of the packet quoted: us.
+    /// The sender of the quoted packet, that is this end.
     pub from: SocketAddr,
-    /// Where the packet quoted was going.
+    /// The destination of the quoted packet.
     pub to: SocketAddr,
-    /// Its sequence number.
+    /// The sequence number of the quoted packet.
     pub seq: SeqNr,
-    /// The largest packet that the next link takes; 0 from routers that do not say.
+    /// The largest packet that the next link carries; 0 from routers that do not report it.
     pub mtu: u32,
 }
 
-/// A packet of ours did not get there (RFC 792; RFC 4443, section 3.1). Give it to the
-/// [`Stack`](crate::Stack), which tells the connection.
+/// A report that a packet did not reach its destination (RFC 792; RFC 4443, section 3.1). The
+/// [`Stack`](crate::Stack) passes it to the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreached {
-    /// The sender of the packet quoted: us.
+    /// The sender of the quoted packet, that is this end.
     pub from: SocketAddr,
-    /// Where the packet quoted was going.
+    /// The destination of the quoted packet.
     pub to: SocketAddr,
-    /// Its sequence number.
+    /// The sequence number of the quoted packet.
     pub seq: SeqNr,
     /// What could not be reached.
     pub what: Unreachable,
 }
 
-/// What a packet was. Match on it after decoding.
+/// A decoded packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Packet<'a> {
     /// A TCP segment.
     Tcp(Arrival<'a>),
-    /// An ICMP message about a packet of ours.
+    /// An ICMP message about a packet that was too big.
     TooBig(TooBig),
-    /// An ICMP message about a packet of ours that nobody took.
+    /// An ICMP message about a packet that did not reach its destination.
     Unreached(Unreached),
 }
 
-/// Why a packet goes no further. Use it to count what was dropped, as [`Drops`] does.
+/// The reason to drop a packet. [`Drops`] counts packets by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Malformed {
-    /// Neither IPv4 nor IPv6, or headers that do not fit into the packet.
+    /// The packet is neither IPv4 nor IPv6, or its headers do not fit into it.
     #[error("no IP packet")]
     Ip,
     /// The IPv4 header's checksum is wrong.
     #[error("IPv4 header checksum")]
     IpChecksum,
-    /// A fragment: nothing here puts them together.
+    /// The packet is a fragment. The codec does not reassemble packets.
     #[error("fragment")]
     Fragment,
-    /// Another protocol, or an ICMP message that says nothing to TCP.
+    /// The packet is of another protocol, or an ICMP message without meaning for TCP.
     #[error("not TCP")]
     Protocol,
-    /// The TCP header does not fit into the packet, or is shorter than it must be.
+    /// The TCP header does not fit into the packet, or is shorter than 20 octets.
     #[error("TCP header")]
     Tcp,
     /// The TCP checksum is wrong.
     #[error("TCP checksum")]
     Checksum,
-    /// An option's length contradicts the header: where the next one begins is not known.
+    /// An option's length contradicts the header, so the start of the next option is unknown.
     #[error("TCP options")]
     Options,
-    /// Flags or ports that no TCP sends: SYN with FIN or RST, or port 0.
+    /// The flags or ports are invalid: SYN with FIN or RST, or port 0.
     #[error("TCP flags or ports")]
     Flags,
-    /// An address that nobody can be answered at: multicast, broadcast, unspecified; or both ends are
+    /// An address does not belong to a single host (multicast, broadcast, unspecified), or both ends are
     /// the same.
     #[error("address")]
     Address,
@@ -127,22 +128,22 @@ impl Malformed {
     ];
 }
 
-/// How many packets were dropped for which reason. Read it where packets go missing.
+/// The number of dropped packets for each reason.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Drops([u64; Malformed::ALL.len()]);
 
 impl Drops {
-    /// Counts a packet that was dropped.
+    /// Counts a dropped packet.
     pub fn count(&mut self, reason: Malformed) {
         self.0[reason as usize] += 1;
     }
 
-    /// How many for this reason.
+    /// Returns the number of packets dropped for this reason.
     pub fn get(&self, reason: Malformed) -> u64 {
         self.0[reason as usize]
     }
 
-    /// How many for any reason.
+    /// Returns the number of packets dropped for any reason.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }

@@ -252,7 +252,7 @@ impl Connections {
         self.settle(id, budget);
     }
 
-    /// Inspects the connections whose time has come: frees the memory of idle ones.
+    /// Inspects the connections that are due: frees the memory of idle ones.
     pub(crate) fn inspect_due(
         &mut self,
         now: Instant,

@@ -78,8 +78,8 @@ pub struct OctetCounts {
     pub unread: u64,
 }
 
-/// Retransmissions and reorderings, part of an [`Info`]. They tell a path that loses from a path that
-/// reorders.
+/// Retransmissions and reorderings, part of an [`Info`]. They distinguish a path that
+/// loses from a path that reorders.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Repairs {
     /// Segments sent again, for any reason.

@@ -73,7 +73,7 @@ impl Options {
     }
 }
 
-/// The sizes of a connection's buffers at this moment. Ask for them to see how far they have grown.
+/// The sizes of a connection's buffers at this moment. They show how far the buffers have grown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferSizes {
     /// Most octets that may be written ahead of acknowledgements.

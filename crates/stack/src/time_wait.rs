@@ -71,7 +71,7 @@ impl TimeWaits {
         self.queue.peek().map(|next| next.0.0)
     }
 
-    /// Removes the connections whose time is over.
+    /// Removes the connections whose TIME-WAIT has ended.
     pub(crate) fn expire(&mut self, now: Instant, budget: &mut Budget) {
         while let Some(&Reverse((due, ends))) = self.queue.peek().filter(|next| next.0.0 <= now) {
             self.queue.pop();

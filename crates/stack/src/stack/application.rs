@@ -156,9 +156,9 @@ impl Stack {
         Ok(id)
     }
 
-    /// Returns whether a connection may begin between these ends: they differ, and there is no
-    /// connection between them but one in TIME-WAIT that the peer can tell from a new one by its
-    /// timestamps.
+    /// Returns whether a connection may begin between these ends: they differ, and no other connection
+    /// exists between them. One in TIME-WAIT is no obstacle if its timestamps let the peer distinguish
+    /// the new connection from it.
     fn is_free(&self, ends: FourTuple, now: Instant) -> bool {
         ends.local != ends.remote
             && self.connections.between(ends).is_none()

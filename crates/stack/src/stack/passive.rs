@@ -134,7 +134,7 @@ impl Stack {
             return true;
         }
         if flags.ack && !flags.rst && !self.can_take(listener) {
-            // The request stays: the next SYN-ACK asks the peer for another acknowledgement.
+            // The request stays: the next SYN-ACK causes another acknowledgement.
             return true;
         }
         let config = self.incoming(ends, listener, isn);
