@@ -8,7 +8,8 @@ use etherparse::{
 };
 use unruffled_tcp::{Flags, Segment, SeqNr, Timestamps, Unreachable};
 
-use super::{Arrival, Checksums, Malformed, Packet, TooBig, Unreached, sum};
+use super::packet::{Arrival, Checksums, Malformed, Packet, TooBig, Unreached};
+use super::sum;
 
 /// Reads one packet, IP header first.
 ///
