@@ -1,8 +1,8 @@
 //! Send and receive buffers, addressed by stream offset.
 //!
-//! Both are rings whose storage is a power of two of octets, so that the low bits of an offset give its
-//! place. Storage starts empty and doubles as needed, up to the capacity: idle connections take no
-//! memory, and a connection at full speed allocates none.
+//! Both are rings whose storage is a power of two of octets, so that the low bits of an offset give
+//! its place. Storage starts empty and doubles as needed, up to the capacity: idle connections take
+//! no memory, and a connection at full speed allocates none.
 
 /// Storage of the smallest ring that is not empty: two segments, which are acknowledged at once.
 pub(crate) const MIN_STORAGE: usize = 4 << 10;
@@ -61,8 +61,8 @@ impl Ring {
         *self = other;
     }
 
-    /// Frees storage: all of it if there are no octets before `end`, otherwise all beyond twice what
-    /// these octets need.
+    /// Frees storage: all of it if there are no octets before `end`, otherwise all beyond twice
+    /// what these octets need.
     fn shrink(&mut self, end: u64) {
         let held = end.saturating_sub(self.start) as usize;
         if held == 0 {
@@ -251,9 +251,9 @@ impl ReceiveBuffer {
         self.ring.start + self.ring.capacity as u64
     }
 
-    /// Stores `data` at `offset`, in order or not, and overwrites what is there. The caller passes only
-    /// octets that the engine reports as new ([`Event::Fresh`](unruffled_tcp::Event::Fresh)). Octets
-    /// that have been read already, or that lie beyond the limit, are left out.
+    /// Stores `data` at `offset`, in order or not, and overwrites what is there. The caller passes
+    /// only octets that the engine reports as new ([`Event::Fresh`](unruffled_tcp::Event::Fresh)).
+    /// Octets that have been read already, or that lie beyond the limit, are left out.
     pub fn write(&mut self, offset: u64, data: &[u8]) {
         let from = offset.clamp(self.ring.start, self.limit());
         let to = (offset + data.len() as u64).clamp(from, self.limit());
@@ -270,7 +270,8 @@ impl ReceiveBuffer {
         self.ring.start += len;
     }
 
-    /// Moves octets before `end`, which have all arrived, to `out`, as many as fit; returns their number.
+    /// Moves octets before `end`, which have all arrived, to `out`, as many as fit; returns their
+    /// number.
     pub fn read(&mut self, end: u64, out: &mut [u8]) -> usize {
         let to = end.clamp(self.ring.start, self.ring.start + out.len() as u64);
         let (a, b) = self.ring.slices(self.ring.start, to);

@@ -1,5 +1,5 @@
-//! One connection of the stack: the engine's connection, its two buffers, and the wakers of those who
-//! wait for it.
+//! One connection of the stack: the engine's connection, its two buffers, and the wakers of those
+//! who wait for it.
 
 mod arrive;
 mod memory;
@@ -33,8 +33,8 @@ pub(crate) enum Owner {
 
 /// A connection with its buffers.
 ///
-/// The fields that every segment needs are adjacent here, and so are those of the [`Connection`], so
-/// that a segment touches few cache lines.
+/// The fields that every segment needs are adjacent here, and so are those of the [`Connection`],
+/// so that a segment touches few cache lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Socket {
@@ -155,8 +155,9 @@ impl Socket {
         Some(segment)
     }
 
-    /// Returns what must still leave of `segment`, which was held back: without the octets that have
-    /// been acknowledged meanwhile, but with its acknowledgement, which no other segment carries.
+    /// Returns what must still leave of `segment`, which was held back: without the octets that
+    /// have been acknowledged meanwhile, but with its acknowledgement, which no other segment
+    /// carries.
     pub(crate) fn still_to_send(&self, segment: Segment) -> Segment {
         let start = self.connection.send_offset(segment.seq);
         let done = self.connection.unacknowledged_from().saturating_sub(start);
@@ -351,8 +352,8 @@ impl Socket {
         &mut self.waiting
     }
 
-    /// Returns the due time of the connection's timer if it is earlier than the current entry, and notes
-    /// it as the current entry.
+    /// Returns the due time of the connection's timer if it is earlier than the current entry, and
+    /// notes it as the current entry.
     pub(crate) fn arm(&mut self) -> Option<Instant> {
         let due = self.connection.poll_timeout()?;
         self.schedule.arm(due).then_some(due)

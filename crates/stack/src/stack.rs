@@ -33,7 +33,8 @@ pub type Watcher = Box<dyn FnMut(ConnectionId, Instant, &Event) + Send>;
 
 /// Many TCP connections without I/O and without a clock.
 ///
-/// Drive it as the [crate's documentation](crate) shows, or run it with a driver of `unruffled-wire`.
+/// Drive it as the [crate's documentation](crate) shows, or run it with a driver of
+/// `unruffled-wire`.
 pub struct Stack {
     config: StackConfig,
     connections: Connections,
@@ -177,14 +178,14 @@ impl Stack {
         self.connections.inspect_due(now, &mut self.budget, &mut self.wakers);
     }
 
-    /// Moves the wakers of those who can proceed to `wakers`. Wake them without holding a lock on the
-    /// stack.
+    /// Moves the wakers of those who can proceed to `wakers`. Wake them without holding a lock on
+    /// the stack.
     pub fn take_wakers(&mut self, wakers: &mut Vec<Waker>) {
         wakers.append(&mut self.wakers);
     }
 
-    /// Follows up an event of a connection: it may have something to send, may wake those who wait, and
-    /// may take more memory or less.
+    /// Follows up an event of a connection: it may have something to send, may wake those who wait,
+    /// and may take more memory or less.
     fn after(&mut self, id: ConnectionId) {
         let allowance = self.budget.allowance();
         let Some(socket) = self.connections.get_mut(id) else { return };

@@ -1,5 +1,5 @@
-//! Segments that arrive while nothing can leave take a bounded amount of memory. The test is alone in its
-//! process, whose memory it counts.
+//! Segments that arrive while nothing can leave take a bounded amount of memory. The test is alone
+//! in its process, whose memory it counts.
 
 #[path = "it/server.rs"]
 mod server;

@@ -1,5 +1,5 @@
-//! How long an application waits for the lock of the stack: while a flood of packets arrives as fast as
-//! the stack receives it, and while one stream is at full speed. The links are in memory.
+//! How long an application waits for the lock of the stack: while a flood of packets arrives as
+//! fast as the stack receives it, and while one stream is at full speed. The links are in memory.
 //!
 //! `cargo bench -p unruffled-wire --bench waiting`
 

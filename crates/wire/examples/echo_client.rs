@@ -1,5 +1,5 @@
-//! A client that sends lines and reads them back, with asynchronous streams, on its own stack behind a
-//! TUN interface. It needs Linux, and root or `CAP_NET_ADMIN`.
+//! A client that sends lines and reads them back, with asynchronous streams, on its own stack
+//! behind a TUN interface. It needs Linux, and root or `CAP_NET_ADMIN`.
 //!
 //! ```sh
 //! cargo build -p unruffled-wire --example echo_client

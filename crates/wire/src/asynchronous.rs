@@ -1,8 +1,8 @@
 //! Streams and listeners like those of `tokio::net`, over a driver.
 //!
-//! They need no runtime of their own: any executor can poll them, and everything that works on tokio's
-//! `AsyncRead` and `AsyncWrite` works on them, `tokio::io::split` included. A future that is dropped
-//! before it is ready has consumed no octet and no connection.
+//! They need no runtime of their own: any executor can poll them, and everything that works on
+//! tokio's `AsyncRead` and `AsyncWrite` works on them, `tokio::io::split` included. A future that
+//! is dropped before it is ready has consumed no octet and no connection.
 //!
 //! ```no_run
 //! use tokio::io::{AsyncReadExt, AsyncWriteExt};

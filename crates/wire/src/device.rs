@@ -22,8 +22,8 @@ pub trait Link: AsFd + Send + 'static {
         false
     }
 
-    /// Receives the next packet into `buffer`; returns its place in the buffer, and whether its checksum
-    /// must be verified.
+    /// Receives the next packet into `buffer`; returns its place in the buffer, and whether its
+    /// checksum must be verified.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] when there is no packet. Any other error ends the driver.
@@ -32,20 +32,21 @@ pub trait Link: AsFd + Send + 'static {
     /// Sends a packet. `offload` is `None` unless [`Link::offloads`] returns true.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] when the packet must be sent again later. After any other error the
-    /// packet counts as lost.
+    /// [`io::ErrorKind::WouldBlock`] when the packet must be sent again later. After any other
+    /// error the packet counts as lost.
     fn send(&mut self, packet: &[u8], offload: Option<Offload>) -> io::Result<()>;
 }
 
-/// A TUN interface. At its other end is the kernel, in the network namespace where the interface was
-/// made.
+/// A TUN interface. At its other end is the kernel, in the network namespace where the interface
+/// was made.
 ///
-/// Without offload, each packet is one segment, as on any wire. With offload, up to 64 KiB of segments
-/// cross as one packet in either direction, without checksums. This is many times as fast, but unsuited
-/// to a path that observes, delays or loses single packets.
+/// Without offload, each packet is one segment, as on any wire. With offload, up to 64 KiB of
+/// segments cross as one packet in either direction, without checksums. This is many times as fast,
+/// but unsuited to a path that observes, delays or loses single packets.
 ///
-/// With offload, each packet has a `virtio_net_hdr` in front, which must be correct for each packet: if
-/// it promises a checksum and leaves the fields empty, connections fail without an error.
+/// With offload, each packet has a `virtio_net_hdr` in front, which must be correct for each
+/// packet: if it promises a checksum and leaves the fields empty, connections fail without an
+/// error.
 pub struct Tun {
     device: SyncDevice,
     mtu: u16,
@@ -58,13 +59,13 @@ impl std::fmt::Debug for Tun {
     }
 }
 
-/// Packets that the kernel queues for this end; further ones are lost. The default of 500 is less than a
-/// window.
+/// Packets that the kernel queues for this end; further ones are lost. The default of 500 is less
+/// than a window.
 const QUEUE_PACKETS: u32 = 10_000;
 
 impl Tun {
-    /// Makes the interface `name` and sets it up. The kernel's end has the addresses `kernel`, each with
-    /// the length of its prefix.
+    /// Makes the interface `name` and sets it up. The kernel's end has the addresses `kernel`, each
+    /// with the length of its prefix.
     ///
     /// # Errors
     /// The kernel's error, most often that the process lacks `CAP_NET_ADMIN`.

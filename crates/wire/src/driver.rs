@@ -1,9 +1,9 @@
 //! The loop between a device and a stack: one thread that reads, fires timers, writes and waits.
 //!
-//! The loop stamps packets with the time as it reads them, and passes a batch through the stack under
-//! one lock. It writes the answers after it has released the lock. While the device accepts no packet,
-//! the loop takes none from the stack. Applications call the stack from their own threads, and wake the
-//! loop if it sleeps.
+//! The loop stamps packets with the time as it reads them, and passes a batch through the stack
+//! under one lock. It writes the answers after it has released the lock. While the device accepts
+//! no packet, the loop takes none from the stack. Applications call the stack from their own
+//! threads, and wake the loop if it sleeps.
 
 mod outbox;
 mod shared;
@@ -13,7 +13,7 @@ use std::io;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use unruffled_stack::{Counters, Stack};
+use unruffled_stack::{Counters, Stack, StackError};
 
 pub use shared::Handle;
 
@@ -37,8 +37,8 @@ impl Driver {
         Self::spawn_with(link, stack, || ())
     }
 
-    /// Starts the loop as [`Driver::spawn`] does; its thread first calls `prepare`, which may set its
-    /// priority.
+    /// Starts the loop as [`Driver::spawn`] does; its thread first calls `prepare`, which may set
+    /// its priority.
     ///
     /// # Errors
     /// As [`Driver::spawn`].
@@ -69,7 +69,7 @@ impl Driver {
     /// Waits up to `grace` until all connections have ended, resets the others, and stops the loop.
     ///
     /// # Errors
-    /// The device's error, if it failed.
+    /// The device's error, if it failed, and [`StackError::Failed`] after a panic.
     pub fn close(mut self, grace: Duration) -> io::Result<Counters> {
         self.handle.stop(grace);
         self.join()?;
@@ -80,7 +80,7 @@ impl Driver {
         match self.thread.take().map(JoinHandle::join) {
             None => Ok(()),
             Some(Ok(result)) => result,
-            Some(Err(_)) => Err(io::Error::other("the driver's thread panicked")),
+            Some(Err(_)) => Err(StackError::Failed.into()),
         }
     }
 }

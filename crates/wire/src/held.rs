@@ -58,7 +58,8 @@ impl HeldConnection {
         self.handle.with(|stack| work(stack, self.id))
     }
 
-    /// Calls `attempt` once. If the result is pending, `waker` is woken once another call may succeed.
+    /// Calls `attempt` once. If the result is pending, `waker` is woken once another call may
+    /// succeed.
     pub(crate) fn poll<T>(
         &self,
         waker: &Waker,
@@ -101,8 +102,8 @@ impl HeldConnection {
         self.with(|stack, id| stack.buffer_sizes(id)).map_err(io::Error::from)
     }
 
-    /// Waits until the peer has acknowledged everything, for as long as the connection lingers, and then
-    /// resets the connection.
+    /// Waits until the peer has acknowledged everything, for as long as the connection lingers, and
+    /// then resets the connection.
     fn linger(&self) {
         let Ok(Options { linger: Some(span), .. }) = self.options() else { return };
         if span == unruffled_stack::Duration::ZERO {
@@ -155,7 +156,8 @@ impl HeldListener {
         HeldConnection::new(&self.handle, id)
     }
 
-    /// Returns the next connection. If there is none, `waker` is woken once another call may succeed.
+    /// Returns the next connection. If there is none, `waker` is woken once another call may
+    /// succeed.
     pub(crate) fn poll(&self, waker: &Waker) -> Poll<io::Result<HeldConnection>> {
         let accepted = self.handle.with(|stack| stack.poll_accept(self.id, waker));
         accepted.map(|id| HeldConnection::new(&self.handle, id?))

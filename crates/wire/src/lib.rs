@@ -1,8 +1,9 @@
 //! A TCP of its own on real packets, in a process of its own.
 //!
-//! A [`driver`] runs a [`stack`] over a [`device`] in one thread. Programs use the types of [`stream`],
-//! which are like those of `std::net`, or of [`asynchronous`], which are like those of `tokio::net`.
-//! The stack itself, with [`codec`] and [`buffer`], is the crate `unruffled-stack`; it does no I/O.
+//! A [`driver`] runs a [`stack`] over a [`device`] in one thread. Programs use the types of
+//! [`stream`], which are like those of `std::net`, or of [`asynchronous`], which are like those of
+//! `tokio::net`. The stack itself, with [`codec`] and [`buffer`], is the crate `unruffled-stack`;
+//! it does no I/O.
 //!
 //! Behind a TUN interface the peer is the kernel, or a host that the kernel forwards to:
 //!
@@ -87,11 +88,12 @@
 //! # }
 //! ```
 //!
-//! Streams and listeners have the options of sockets ([`SocketOptions`]); a listener's connections start
-//! with the listener's. `info()` returns what Linux's `TCP_INFO` does, and `into_split` separates
-//! reading from writing.
+//! Streams and listeners have the options of sockets ([`SocketOptions`]); a listener's connections
+//! start with the listener's. `info()` returns what Linux's `TCP_INFO` does, and `into_split`
+//! separates reading from writing.
 //!
-//! `examples/` has an echo server and an asynchronous client over TUN, and the engine driven by hand.
+//! `examples/` has an echo server and an asynchronous client over TUN, and the engine driven by
+//! hand.
 
 #![forbid(unsafe_code)]
 

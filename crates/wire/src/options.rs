@@ -17,9 +17,9 @@ pub(crate) fn to_std(span: Duration) -> time::Duration {
 
 /// The settings of a stream or a listener, like those of `std::net`'s types and of `socket2`.
 ///
-/// A listener's connections start with the listener's settings. A connection's settings take effect at
-/// once. Each method fails only when the connection or listener no longer exists because the stack has
-/// failed.
+/// A listener's connections start with the listener's settings. A connection's settings take effect
+/// at once. Each method fails only when the connection or listener no longer exists because the
+/// stack has failed.
 pub trait SocketOptions {
     /// Returns all settings.
     ///
@@ -47,8 +47,8 @@ pub trait SocketOptions {
         Ok(self.options()?.nodelay)
     }
 
-    /// Sets whether small segments are sent at once. If not, they wait while anything is unacknowledged
-    /// (Nagle's algorithm; RFC 9293, section 3.7.4).
+    /// Sets whether small segments are sent at once. If not, they wait while anything is
+    /// unacknowledged (Nagle's algorithm; RFC 9293, section 3.7.4).
     ///
     /// # Errors
     /// As [`SocketOptions::options`].
@@ -64,8 +64,8 @@ pub trait SocketOptions {
         Ok(self.options()?.keepalive)
     }
 
-    /// Sets when a silent peer is probed (RFC 9293, section 3.8.4), at most once a second, and after how
-    /// many probes the connection ends with [`io::ErrorKind::TimedOut`].
+    /// Sets when a silent peer is probed (RFC 9293, section 3.8.4), at most once a second, and
+    /// after how many probes the connection ends with [`io::ErrorKind::TimedOut`].
     ///
     /// # Errors
     /// As [`SocketOptions::options`].
@@ -82,8 +82,9 @@ pub trait SocketOptions {
         Ok(self.options()?.user_timeout.map(to_std))
     }
 
-    /// Sets the longest time that sent data, or a probe of a closed window, may stay unanswered before
-    /// the connection ends with [`io::ErrorKind::TimedOut`] (RFC 9293, section 3.8.3; RFC 5482).
+    /// Sets the longest time that sent data, or a probe of a closed window, may stay unanswered
+    /// before the connection ends with [`io::ErrorKind::TimedOut`] (RFC 9293, section 3.8.3; RFC
+    /// 5482).
     ///
     /// `None` waits without limit; zero restores the stack's default.
     ///
@@ -112,7 +113,8 @@ pub trait SocketOptions {
         self.set_options(|options| options.send_buffer = Some(octets))
     }
 
-    /// Returns the most octets that may arrive ahead of the reader (`SO_RCVBUF`): the receive window.
+    /// Returns the most octets that may arrive ahead of the reader (`SO_RCVBUF`): the receive
+    /// window.
     ///
     /// # Errors
     /// As [`SocketOptions::options`].
@@ -122,9 +124,9 @@ pub trait SocketOptions {
 
     /// Sets the octets that may arrive ahead of the reader.
     ///
-    /// Without a call, the window grows with what is read. A size takes effect at once, as far as the
-    /// stack's memory allows, in units of the window scale and within it. What the window already
-    /// promised may still arrive.
+    /// Without a call, the window grows with what is read. A size takes effect at once, as far as
+    /// the stack's memory allows, in units of the window scale and within it. What the window
+    /// already promised may still arrive.
     ///
     /// # Errors
     /// As [`SocketOptions::options`].
@@ -140,8 +142,8 @@ pub trait SocketOptions {
         Ok(self.options()?.linger.map(to_std))
     }
 
-    /// Sets the time that unacknowledged data has once the stream is dropped, before the connection is
-    /// reset.
+    /// Sets the time that unacknowledged data has once the stream is dropped, before the connection
+    /// is reset.
     ///
     /// Zero resets the connection at once; `None` leaves the time to the stack's limits. Dropping a
     /// blocking stream waits meanwhile; dropping an asynchronous one never waits.

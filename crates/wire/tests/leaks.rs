@@ -1,5 +1,5 @@
-//! Connections leave nothing behind. The test is alone in its process, whose memory and descriptors it
-//! counts.
+//! Connections leave nothing behind. The test is alone in its process, whose memory and descriptors
+//! it counts.
 
 #![allow(clippy::unwrap_used)] // A failing test may panic in its helpers.
 
@@ -64,7 +64,8 @@ fn ten_thousand_connections_one_after_another_leave_nothing_behind() {
             let (octets_later, descriptors_later) = after(9000).await;
             println!("{octets} octets, then {octets_later}");
             assert_eq!(descriptors_later, descriptors);
-            // Tables may have doubled once more. Each leaked connection would take at least 16 octets.
+            // Tables may have doubled once more. Each leaked connection would take at least 16
+            // octets.
             assert!(octets_later < octets + 9000 * 16, "{octets} octets, then {octets_later}");
         },
     );

@@ -82,8 +82,8 @@ fn read_options(options: &[u8], segment: &mut Segment) -> Result<(), Malformed> 
         match rest.next() {
             None => return Ok(()),
             Some(Ok(option)) => take_option(&option, segment),
-            // An option of unknown kind, or of a wrong length for its kind, is skipped by its length, as
-            // in Linux (RFC 9293, MUST-6 and MUST-7).
+            // An option of unknown kind, or of a wrong length for its kind, is skipped by its
+            // length, as in Linux (RFC 9293, MUST-6 and MUST-7).
             Some(Err(_)) => {
                 let len = before.get(1).map_or(0, |&len| usize::from(len));
                 let behind = before.get(len..).filter(|_| len >= 2).ok_or(Malformed::Options)?;
@@ -119,8 +119,8 @@ enum Report {
     Unreachable(Unreachable),
 }
 
-/// Reads an ICMP message: destination unreachable (RFC 792; RFC 1122, section 3.2.2.1), with the MTU of
-/// RFC 1191.
+/// Reads an ICMP message: destination unreachable (RFC 792; RFC 1122, section 3.2.2.1), with the
+/// MTU of RFC 1191.
 fn icmp(message: &[u8]) -> Result<Packet<'static>, Malformed> {
     let (head, quoted) = message.split_at_checked(8).ok_or(Malformed::Protocol)?;
     if !sum::fold(sum::add(0, message)) != 0 {
@@ -140,7 +140,8 @@ fn icmp(message: &[u8]) -> Result<Packet<'static>, Malformed> {
     about(from, to, &quoted[ip.slice().len()..], report)
 }
 
-/// Reads an ICMPv6 message: destination unreachable or packet too big (RFC 4443, sections 3.1 and 3.2).
+/// Reads an ICMPv6 message: destination unreachable or packet too big (RFC 4443, sections 3.1 and
+/// 3.2).
 fn icmpv6(message: &[u8], from: IpAddr, to: IpAddr) -> Result<Packet<'static>, Malformed> {
     let (head, quoted) = message.split_at_checked(8).ok_or(Malformed::Protocol)?;
     if sum::transport(from, to, 58, message) != 0 {

@@ -18,8 +18,8 @@ const MAX_OPTIONS: usize = 40;
 
 /// Appends the packet that carries `segment` to `out`, and returns the packet's length.
 ///
-/// The payload comes in two pieces, as it lies in a ring; together they have `segment.len` octets. If
-/// the segment is too large for a packet, or the addresses are of different families, nothing is
+/// The payload comes in two pieces, as it lies in a ring; together they have `segment.len` octets.
+/// If the segment is too large for a packet, or the addresses are of different families, nothing is
 /// appended and the result is `None`.
 pub fn encode(
     from: SocketAddr,
@@ -34,9 +34,9 @@ pub fn encode(
     Some(len)
 }
 
-/// Appends a packet as [`encode`] does, with the sum over the pseudo header in place of the checksum.
-/// The device, which may cut the packet into segments, or [`sum_up`] completes it. Returns the length
-/// of the packet and the offset of the TCP header in it.
+/// Appends a packet as [`encode`] does, with the sum over the pseudo header in place of the
+/// checksum. The device, which may cut the packet into segments, or [`sum_up`] completes it.
+/// Returns the length of the packet and the offset of the TCP header in it.
 pub fn encode_for_offload(
     from: SocketAddr,
     to: SocketAddr,
@@ -51,14 +51,15 @@ pub fn encode_for_offload(
     Some((len, transport - start))
 }
 
-/// Completes the checksum of a packet that [`encode_for_offload`] wrote, for a packet of one segment.
+/// Completes the checksum of a packet that [`encode_for_offload`] wrote, for a packet of one
+/// segment.
 pub fn sum_up(packet: &mut [u8], transport: usize) {
     let sum = !sum::fold(sum::add(0, &packet[transport..]));
     packet[transport + 16..transport + 18].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// Appends the packet with a TCP checksum of zero; returns its length and the offset of the TCP header
-/// in `out`.
+/// Appends the packet with a TCP checksum of zero; returns its length and the offset of the TCP
+/// header in `out`.
 fn assemble(
     from: SocketAddr,
     to: SocketAddr,

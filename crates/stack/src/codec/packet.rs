@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 
 use unruffled_tcp::{Segment, SeqNr, Unreachable};
 
-/// The responsibility for the transport checksums of arriving packets. It depends on what the device
-/// does by itself.
+/// The responsibility for the transport checksums of arriving packets. It depends on what the
+/// device does by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksums {
     /// The codec verifies checksums.
@@ -96,15 +96,15 @@ pub enum Malformed {
     /// The flags or ports are invalid: SYN with FIN or RST, or port 0.
     #[error("TCP flags or ports")]
     Flags,
-    /// An address does not belong to a single host (multicast, broadcast, unspecified), or both ends are
-    /// the same.
+    /// An address does not belong to a single host (multicast, broadcast, unspecified), or both
+    /// ends are the same.
     #[error("address")]
     Address,
 }
 
 impl Malformed {
     /// All reasons, in the order of the counters.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: &[Self] = &[
         Self::Ip,
         Self::IpChecksum,
         Self::Fragment,

@@ -19,8 +19,8 @@ impl Socket {
         self.account.charged
     }
 
-    /// Returns the octets that are charged beyond those of every connection: the buffers, and what the
-    /// engine's tables may need for the data in the send buffer.
+    /// Returns the octets that are charged beyond those of every connection: the buffers, and what
+    /// the engine's tables may need for the data in the send buffer.
     pub(super) fn octets(&self) -> usize {
         self.send.storage() + self.tables + self.receive.storage()
     }
@@ -36,8 +36,8 @@ impl Socket {
         added
     }
 
-    /// Frees memory if the connection has been idle for `idle`, moves writers that wait for memory to
-    /// `wakers`, and returns whether the connection must be inspected again.
+    /// Frees memory if the connection has been idle for `idle`, moves writers that wait for memory
+    /// to `wakers`, and returns whether the connection must be inspected again.
     pub(crate) fn inspect(
         &mut self,
         idle: Duration,

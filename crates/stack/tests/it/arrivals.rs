@@ -1,5 +1,5 @@
-//! What a stack makes of arriving data: an octet that was acknowledged is not overwritten, and only a
-//! segment larger than the peer can send counts as several.
+//! What a stack makes of arriving data: an octet that was acknowledged is not overwritten, and only
+//! a segment larger than the peer can send counts as several.
 
 use std::net::SocketAddr;
 use std::task::{Poll, Waker};
@@ -10,8 +10,8 @@ use unruffled_tcp::{Flags, Segment, SeqNr, Timestamps};
 
 const ISN: SeqNr = SeqNr(u32::MAX - 3);
 
-/// What an acknowledgement reports, in octets of the peer's stream: everything before the first number,
-/// and the first SACK block.
+/// What an acknowledgement reports, in octets of the peer's stream: everything before the first
+/// number, and the first SACK block.
 type Report = (u32, Option<(u32, u32)>);
 
 /// A stack with one connection, and the other end of that.
@@ -135,8 +135,8 @@ fn a_duplicate_does_not_change_acknowledged_data() {
     assert_eq!(server.read(100), "abcdefghij");
 }
 
-/// RFC 5681, section 4.2: "a TCP receiver SHOULD send an immediate ACK when it receives a data segment
-/// that fills in all or part of a gap".
+/// RFC 5681, section 4.2: "a TCP receiver SHOULD send an immediate ACK when it receives a data
+/// segment that fills in all or part of a gap".
 #[test]
 fn a_segment_that_fills_part_of_a_hole_is_answered_before_the_next_one() {
     let mut server = Server::with_syn(Segment { sack_permitted: true, ..segment(0, 100) });
@@ -190,8 +190,8 @@ fn a_reset_with_much_payload_is_judged_by_its_own_number() {
     assert_eq!(server.reports(data(4380), &[4; 1460]), [(5840, None)], "not reset");
 }
 
-/// A peer that accepts segments of 1000 octets may send segments of 1460, since this end's MSS allows
-/// it.
+/// A peer that accepts segments of 1000 octets may send segments of 1460, since this end's MSS
+/// allows it.
 #[test]
 fn a_segment_larger_than_those_of_this_end_is_one_segment() {
     let syn = Segment { mss: Some(1000), sack_permitted: true, timestamps: None, ..segment(0, 0) };

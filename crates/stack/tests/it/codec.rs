@@ -87,7 +87,9 @@ proptest! {
     }
 
     #[test]
-    fn no_octets_make_the_decoder_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), version: u8) {
+    fn no_octets_make_the_decoder_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..200), version: u8,
+    ) {
         let _ = decode(&bytes, Checksums::Trust);
         let mut bytes = bytes;
         if let Some(first) = bytes.first_mut() {
@@ -123,7 +125,8 @@ fn packets_equal_those_of_another_library() {
         .write(&mut theirs, payload)
         .unwrap();
     let mut ours = packet(false, &segment, payload);
-    // The other library does not set DF. Apart from that and the header's checksum, the two are equal.
+    // The other library does not set DF. Apart from that and the header's checksum, the two are
+    // equal.
     assert_eq!(ours[6], 0x40);
     ours[6] = theirs[6];
     ours[10..12].copy_from_slice(&theirs[10..12]);

@@ -1,5 +1,5 @@
-//! Segments that leave joined. A segment that cannot be joined to those before it is held back until the
-//! next call.
+//! Segments that leave joined. A segment that cannot be joined to those before it is held back
+//! until the next call.
 
 use std::task::{Poll, Waker};
 
@@ -26,8 +26,8 @@ fn acknowledge(server: &mut Server, from: SeqNr, until: u32, blocks: &[(u32, u32
     server.receive_segment(&ack, &[]);
 }
 
-/// Returns a server whose peer lacks the first, third and fourth of ten segments. The first has been
-/// sent again, and the third is held back.
+/// Returns a server whose peer lacks the first, third and fourth of ten segments. The first has
+/// been sent again, and the third is held back.
 fn holding_the_third() -> (Server, SeqNr) {
     let mut server = Server::new();
     let syn = Segment {
@@ -61,7 +61,7 @@ fn a_segment_acknowledged_while_held_back_leaves_as_an_acknowledgement_only() {
 }
 
 #[test]
-fn the_rest_of_a_segment_leaves_that_was_acknowledged_in_part_while_held_back() {
+fn a_segment_acknowledged_in_part_while_held_back_leaves_without_that_part() {
     let (mut server, from) = holding_the_third();
     acknowledge(&mut server, from, 2 * MSS + 500, &[(4 * MSS, 10 * MSS)]);
     assert_eq!(next_packet(&mut server, from), Some((2 * MSS as i32 + 500, MSS - 500)));

@@ -13,7 +13,8 @@ fn info(net: &Net, stack: usize, id: ConnectionId) -> Info {
     net.stacks[stack].info(id).unwrap()
 }
 
-/// Sends `total` octets from the first stack to the second, and passes the sender's info to `inspect`.
+/// Sends `total` octets from the first stack to the second, and passes the sender's info to
+/// `inspect`.
 fn send(
     net: &mut Net,
     [client, server]: [ConnectionId; 2],

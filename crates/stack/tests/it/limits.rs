@@ -97,7 +97,8 @@ fn buffers_exist_while_they_are_used_and_are_freed_afterwards() {
     assert_eq!(server.stack.usage().octets, 0);
 }
 
-/// The peer requests the smallest segments and acknowledges all of them. Then the connection is idle.
+/// The peer requests the smallest segments and acknowledges all of them. Then the connection is
+/// idle.
 #[test]
 fn the_tables_of_many_segments_are_charged_and_freed() {
     let mut server = Server::new();
@@ -237,8 +238,8 @@ fn an_acknowledgement_counts_though_there_is_no_memory_for_the_data_beside_it() 
     assert_eq!(server.stack.poll_read(id, Waker::noop(), &mut out), Poll::Ready(Ok(4)));
 }
 
-/// RFC 5681, section 2: a duplicate acknowledgement carries no data. A segment whose data is refused must
-/// not count as one.
+/// RFC 5681, section 2: a duplicate acknowledgement carries no data. A segment whose data is
+/// refused must not count as one.
 #[test]
 fn a_segment_whose_data_is_refused_is_no_duplicate_acknowledgement() {
     let mut server = Server::with(11, |config| {
@@ -263,8 +264,8 @@ fn a_segment_whose_data_is_refused_is_no_duplicate_acknowledgement() {
     assert_eq!(server.sent(), []);
 }
 
-/// An advertised window is not taken back. Data for which there is no memory is dropped, as if it had been
-/// lost on the path, and the windows that are advertised from then on shrink.
+/// An advertised window is not taken back. Data for which there is no memory is dropped, as if it
+/// had been lost on the path, and the windows that are advertised from then on shrink.
 #[test]
 fn unread_receive_buffers_stay_within_the_budget() {
     const BUDGET: usize = 4 << 20;
@@ -335,7 +336,8 @@ fn connections_beyond_the_limit_end_without_time_wait() {
     assert_eq!(server.stack.counters().time_waits_refused, 1);
 }
 
-/// Asserts that the orphan `id` ends after two minutes, though its peer sends `closed` every second.
+/// Asserts that the orphan `id` ends after two minutes, though its peer sends `closed` every
+/// second.
 #[track_caller]
 fn ends_after_two_minutes(server: &mut Server, id: ConnectionId, closed: &Segment) {
     for second in 0..130 {
@@ -500,8 +502,8 @@ fn an_old_syn_does_not_end_time_wait() {
     assert_eq!(server.sent()[0].0, "S.");
 }
 
-/// As in Linux with `tcp_tw_reuse`: a second later, timestamps distinguish the new connection from the
-/// old.
+/// As in Linux with `tcp_tw_reuse`: a second later, timestamps distinguish the new connection from
+/// the old.
 #[test]
 fn connect_reuses_a_port_in_time_wait_after_a_second() {
     for stamps in [true, false] {

@@ -29,7 +29,8 @@ const DELAY: Duration = Duration::from_millis(5);
 /// The link rate, 100 Mbit/s; its queue is unbounded.
 const NANOS_PER_OCTET: u64 = 80;
 
-/// A packet in flight: its time of arrival, its place in the order of departure, and its destination.
+/// A packet in flight: its time of arrival, its place in the order of departure, and its
+/// destination.
 type Flying = (Instant, u64, usize, Vec<u8>);
 
 pub(crate) struct Net {

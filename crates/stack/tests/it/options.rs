@@ -106,9 +106,9 @@ fn a_silent_peer_is_probed_while_the_option_is_set() {
 /// RFC 9293, section 3.8.3: "closed ... if data is not successfully delivered within the timeout".
 #[test]
 fn a_connection_ends_when_data_stays_unacknowledged_for_the_user_timeout() {
-    // The option is set before data is sent, or while it waits: to less, to more, and to less than the
-    // time that has passed. The numbers are seconds: the first timeout, the time of the change after the
-    // data, the new timeout, and the end.
+    // The option is set before data is sent, or while it waits: to less, to more, and to less than
+    // the time that has passed. The numbers are seconds: the first timeout, the time of the change
+    // after the data, the new timeout, and the end.
     let cases = [
         (None, 0, 5, 5),
         (None, 3, 5, 5),
@@ -193,8 +193,8 @@ fn a_send_buffer_size_takes_effect_at_once() {
     stack.set_options(client, net.now, |options| options.send_buffer = Some(1_000_000)).unwrap();
     assert_eq!(stack.buffer_sizes(client).unwrap().send, 1_000_000);
     assert_eq!(fill(stack, client), 1_000_000 - (32 << 10));
-    // The buffer holds more than its new size: nothing is lost, and nothing is accepted until it holds
-    // less.
+    // The buffer holds more than its new size: nothing is lost, and nothing is accepted until it
+    // holds less.
     stack.set_options(client, net.now, |options| options.send_buffer = Some(5000)).unwrap();
     assert_eq!(fill(stack, client), 0);
     let mut read = Vec::new();

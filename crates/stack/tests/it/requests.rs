@@ -70,8 +70,9 @@ fn a_repeated_syn_is_answered_with_the_echo_of_its_own_timestamp() {
     assert_eq!([u32::MAX, 999, u32::MAX, 999].map(&mut echo), [u32::MAX, 999, 999, 999].map(Some));
 }
 
-/// RFC 7323, sections 2.2 and 3.2, and RFC 2018, section 2: an option may be in the answer only if it was
-/// in the SYN. BSD retransmits a SYN without options, in case a host does not answer SYNs with them.
+/// RFC 7323, sections 2.2 and 3.2, and RFC 2018, section 2: an option may be in the answer only if
+/// it was in the SYN. BSD retransmits a SYN without options, in case a host does not answer SYNs
+/// with them.
 #[test]
 fn options_that_a_repeated_syn_lacks_are_not_negotiated() {
     let mut server = Server::new();
@@ -93,8 +94,8 @@ fn options_that_a_repeated_syn_lacks_are_not_negotiated() {
     assert_eq!(server.stack.info(id).map(|info| info.windows.send), Ok(1000));
 }
 
-/// RFC 9293, section 3.10.7.4: a segment that is unacceptable in SYN-RECEIVED is answered and changes
-/// nothing.
+/// RFC 9293, section 3.10.7.4: a segment that is unacceptable in SYN-RECEIVED is answered and
+/// changes nothing.
 #[test]
 fn an_unacceptable_segment_does_not_change_a_request() {
     let mut server = Server::new();
@@ -164,13 +165,15 @@ fn a_cookie_restores_all_options_of_the_syn() {
     assert_eq!((connection.state(), connection.srtt()), (State::Established, None));
     assert_eq!(connection.max_payload(), 1300 - 12, "the next smaller size of the table");
     assert_eq!(server.stack.counters().cookies_accepted, 1);
-    // The peer's window is scaled to 200 << 9 octets. The initial congestion window allows ten segments.
+    // The peer's window is scaled to 200 << 9 octets. The initial congestion window allows ten
+    // segments.
     assert!(server.stack.poll_write(id, Waker::noop(), &[0; 50_000]).is_ready());
     let sent: u32 = server.sent_segments().iter().map(|segment| segment.len).sum();
     assert_eq!(sent, 10 * 1288);
 }
 
-/// The SYN arrives again when there is room for a request, and then the acknowledgement of the cookie.
+/// The SYN arrives again when there is room for a request, and then the acknowledgement of the
+/// cookie.
 #[test]
 fn a_cookie_is_accepted_though_the_syn_was_repeated() {
     let mut server = flooded();

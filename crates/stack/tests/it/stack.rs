@@ -9,9 +9,9 @@ use unruffled_stack::codec::{Checksums, Malformed};
 use unruffled_stack::{Error, StackError, State};
 use unruffled_tcp::{Connection, SeqNr};
 
-/// RFC 9293, section 3.10.7.4: "If the connection was initiated with a passive OPEN, then return this
-/// connection to the LISTEN state". In a stack the listener is in LISTEN, so the attempt must leave the
-/// backlog.
+/// RFC 9293, section 3.10.7.4: "If the connection was initiated with a passive OPEN, then return
+/// this connection to the LISTEN state". In a stack the listener is in LISTEN, so the attempt must
+/// leave the backlog.
 #[test]
 fn an_attempt_that_is_reset_leaves_the_backlog() {
     let mut server = Server::new();
@@ -41,8 +41,8 @@ fn an_attempt_leaves_the_backlog_once() {
     server.accept();
 }
 
-/// In FIN-WAIT-2 nothing is sent, and the engine runs no timer. A connection that is released in this state
-/// must still end.
+/// In FIN-WAIT-2 nothing is sent, and the engine runs no timer. A connection that is released in
+/// this state must still end.
 #[test]
 fn a_connection_released_in_fin_wait_2_waits_a_minute_for_its_peer() {
     let mut server = Server::new();
@@ -60,7 +60,8 @@ fn a_connection_released_in_fin_wait_2_waits_a_minute_for_its_peer() {
 }
 
 /// RFC 9293, section 3.6.1: "if new data is received after CLOSE is called, its TCP implementation
-/// SHOULD send a RST to show that data was lost". This includes data in one segment with the peer's FIN.
+/// SHOULD send a RST to show that data was lost". This includes data in one segment with the peer's
+/// FIN.
 #[test]
 fn data_with_the_fin_resets_a_released_connection() {
     for acknowledged in [true, false] {
@@ -89,8 +90,8 @@ fn data_that_arrives_after_a_later_fin_resets_a_released_connection() {
     assert_eq!(server.sent(), [("R".to_owned(), next.add(1), SeqNr(0))]);
 }
 
-/// RFC 9293, section 3.10.5: in LAST-ACK an abort sends nothing. A lost FIN must be sent again, since the
-/// peer waits for it.
+/// RFC 9293, section 3.10.5: in LAST-ACK an abort sends nothing. A lost FIN must be sent again,
+/// since the peer waits for it.
 #[test]
 fn unread_data_does_not_suppress_the_fin_when_both_ends_have_finished() {
     let mut server = Server::new();
@@ -145,8 +146,8 @@ fn releasing_a_connection_drops_its_wakers() {
     assert_eq!(Arc::strong_count(&task), 1);
 }
 
-/// RFC 9293, section 3.10.7.2: a listener drops a segment with neither SYN nor ACK. A port without a
-/// listener answers it (section 3.10.7.1).
+/// RFC 9293, section 3.10.7.2: a listener drops a segment with neither SYN nor ACK. A port without
+/// a listener answers it (section 3.10.7.1).
 #[test]
 fn a_listener_answers_no_segment_without_ack_except_a_syn() {
     let mut server = Server::new();
@@ -177,8 +178,8 @@ fn the_timestamp_clock_has_a_different_start_for_each_peer() {
     assert!(!stamps.contains(&1000), "the time since the start");
 }
 
-/// RFC 5927, section 5.2, and RFC 1122, section 4.2.3.9: "port unreachable" ends an attempt to connect, but
-/// no established connection.
+/// RFC 5927, section 5.2, and RFC 1122, section 4.2.3.9: "port unreachable" ends an attempt to
+/// connect, but no established connection.
 #[test]
 fn port_unreachable_ends_an_attempt_but_no_established_connection() {
     let unreachable = |quoted: &[u8]| {
@@ -210,8 +211,8 @@ fn port_unreachable_ends_an_attempt_but_no_established_connection() {
     assert_eq!(server.stack.connection(id).map(Connection::state), Some(State::Established));
 }
 
-/// RFC 9293, section 3.10.3: in CLOSE-WAIT a reader receives the data that has arrived, and then the end.
-/// This must not depend on how soon it reads.
+/// RFC 9293, section 3.10.3: in CLOSE-WAIT a reader receives the data that has arrived, and then
+/// the end. This must not depend on how soon it reads.
 #[test]
 fn a_reader_after_a_reset_still_receives_the_end_that_came_before() {
     let mut server = Server::new();
@@ -228,8 +229,8 @@ fn a_reader_after_a_reset_still_receives_the_end_that_came_before() {
     assert_eq!(write(&mut server), Poll::Ready(Err(reset)));
 }
 
-/// Packets carry no scope, and a flow label is no part of an address. Addresses that differ only in these
-/// are of the same host and port.
+/// Packets carry no scope, and a flow label is no part of an address. Addresses that differ only in
+/// these are of the same host and port.
 #[test]
 fn an_address_with_a_scope_and_a_flow_label_is_the_same_address() {
     let with_scope =
@@ -271,8 +272,8 @@ fn connect_accepts_a_local_port_without_an_address() {
     assert_eq!(ends("[::1]:2001"), Err(StackError::NoAddress));
 }
 
-/// The "land" attack: a SYN whose source is its destination. Where the path returns the answers, they must
-/// not continue without end.
+/// The "land" attack: a SYN whose source is its destination. Where the path returns the answers,
+/// they must not continue without end.
 #[test]
 fn a_stack_does_not_connect_a_port_to_itself() {
     let mut server = Server::new();

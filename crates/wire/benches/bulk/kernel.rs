@@ -1,4 +1,5 @@
-//! Kernel to kernel over a veth pair: the speed of two network namespaces without a userspace stack.
+//! Kernel to kernel over a veth pair: the speed of two network namespaces without a userspace
+//! stack.
 
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
@@ -57,7 +58,8 @@ fn run(way: Way, span: Duration, offload: bool) -> u64 {
     octets
 }
 
-/// Sets up the peer's side: its own namespace, and its end of the pair once that has been moved there.
+/// Sets up the peer's side: its own namespace, and its end of the pair once that has been moved
+/// there.
 pub(crate) fn join(how: &str) {
     unshare(CloneFlags::CLONE_NEWNET).expect("a namespace");
     println!("ready");

@@ -1,9 +1,10 @@
-//! Bulk speed over TUN at an MTU of 1500: one connection between a userspace stack, this one or smoltcp,
-//! and the kernel of the same machine, and one from kernel to kernel over veth. Run it as root with
-//! `cargo bench -p unruffled-wire --bench bulk [seconds [rounds]]`; veth needs iproute2 and ethtool.
+//! Bulk speed over TUN at an MTU of 1500: one connection between a userspace stack, this one or
+//! smoltcp, and the kernel of the same machine, and one from kernel to kernel over veth. Run it as
+//! root with `cargo bench -p unruffled-wire --bench bulk [seconds [rounds]]`; veth needs iproute2
+//! and ethtool.
 //!
-//! CPU seconds are those of the process with the userspace stack, including the kernel's work for it. The
-//! kernel's end is a process of its own.
+//! CPU seconds are those of the process with the userspace stack, including the kernel's work for
+//! it. The kernel's end is a process of its own.
 
 mod kernel;
 mod ours;
@@ -35,7 +36,8 @@ enum Way {
 struct Peer(Child);
 
 impl Peer {
-    /// Returns the command of the other end, which connects if the stack receives, and listens if it sends.
+    /// Returns the command of the other end, which connects if the stack receives, and listens if
+    /// it sends.
     fn command(way: Way) -> Command {
         let role = if way == Way::Sending { "sink" } else { "source" };
         let mut command = Command::new(std::env::current_exe().expect("this program"));

@@ -14,8 +14,8 @@ use unruffled_wire::stream::{TcpListener, TcpStream};
 
 use crate::{CHUNK, KERNEL, PORT, Peer, STACK, Way, carry};
 
-/// Packets taken from the stack before they are written: enough that the kernel wakes its reader less
-/// often, and few enough that they stay in the processor's nearest cache.
+/// Packets taken from the stack before they are written: enough that the kernel wakes its reader
+/// less often, and few enough that they stay in the processor's nearest cache.
 const BURST_PACKETS: usize = 32;
 
 fn parts(offload: bool) -> (Tun, Stack) {

@@ -12,8 +12,8 @@ use unruffled_wire::stack::{ConnectionId, ListenerId};
 
 use crate::rig::{Attack, NoAttack, Rig, Server, Wire, clock};
 
-/// The port of the listener for attackers that complete a handshake. SYN floods go to the good client's
-/// port.
+/// The port of the listener for attackers that complete a handshake. SYN floods go to the good
+/// client's port.
 pub(crate) const PORT: u16 = 81;
 const ACK: Flags = Flags { syn: false, ack: true, fin: false, rst: false, psh: false };
 const ISN: u32 = 1000;
@@ -81,8 +81,8 @@ impl Attack for SynFlood {
     }
 }
 
-/// Attackers that have completed a handshake, with their addresses and the server's next numbers. They
-/// take no data, and acknowledge this when data arrives.
+/// Attackers that have completed a handshake, with their addresses and the server's next numbers.
+/// They take no data, and acknowledge this when data arrives.
 #[derive(Default)]
 pub(crate) struct Crowd {
     pub(crate) peers: Vec<(SocketAddr, SeqNr)>,
@@ -105,15 +105,15 @@ impl Crowd {
         crowd
     }
 
-    /// Returns the nanoseconds that the server takes to read an acknowledgement and to handle it, for
-    /// acknowledgements of the first `of` peers in turn.
+    /// Returns the nanoseconds that the server takes to read an acknowledgement and to handle it,
+    /// for acknowledgements of the first `of` peers in turn.
     #[inline(never)]
     pub(crate) fn cost_per_packet(&self, rig: &mut Rig, of: usize) -> [u64; 2] {
         const PACKETS: usize = 100_000;
         /// Packets that a driver passes through the stack under one lock.
         const BATCH: usize = 32;
-        // The stride is a prime far from all powers of two, so that consecutive peers are not adjacent in
-        // memory. The list is made in advance, so that its cost is not measured.
+        // The stride is a prime far from all powers of two, so that consecutive peers are not
+        // adjacent in memory. The list is made in advance, so that its cost is not measured.
         let peers: Vec<_> = (0..PACKETS).map(|n| self.peers[n * 7919 % of]).collect();
         let mut wire = Wire::new(BATCH).expect("two sockets");
         let mut spent = [Duration::ZERO; 2];
@@ -159,7 +159,8 @@ impl Attack for Crowd {
     }
 }
 
-/// Segments of one octet at every second place of the window, from its end to its start, repeatedly.
+/// Segments of one octet at every second place of the window, from its end to its start,
+/// repeatedly.
 pub(crate) struct SmallSegments {
     pub(crate) crowd: Crowd,
     pub(crate) pace: Pace,

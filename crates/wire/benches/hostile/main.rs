@@ -1,6 +1,6 @@
-//! Hostile peers: the memory that they take, and the time of a good client's 10 MB meanwhile. A row fails,
-//! and so does the program, if memory exceeds the budget, or if the client is less than half as fast as
-//! without the attack.
+//! Hostile peers: the memory that they take, and the time of a good client's 10 MB meanwhile. A row
+//! fails, and so does the program, if memory exceeds the budget, or if the client is less than half
+//! as fast as without the attack.
 //!
 //! `make hostile` runs all of it; `-- --short` runs a tenth of it, for CI.
 
@@ -56,7 +56,8 @@ fn transfers(rig: &mut Rig, attack: &mut dyn Attack, span: Duration) -> Result<D
 }
 
 impl Suite {
-    /// Runs one attack on a new rig: `prepare` makes it, and transfers are timed before and during it.
+    /// Runs one attack on a new rig: `prepare` makes it, and transfers are timed before and during
+    /// it.
     fn row<A: Attack>(
         &mut self,
         name: &str,
@@ -139,7 +140,8 @@ impl Suite {
         }
     }
 
-    /// Runs an attack of `count` peers that complete a handshake, with `each` applied to each connection.
+    /// Runs an attack of `count` peers that complete a handshake, with `each` applied to each
+    /// connection.
     fn crowd_row(
         &mut self,
         (count, what): (u32, &str),
@@ -203,8 +205,8 @@ impl Suite {
                 let [one, any] = [1, crowd.peers.len()].map(|of| crowd.cost_per_packet(rig, of));
                 let all = |[read, handled]: [u64; 2]| (read + handled) as f64;
                 format!(
-                    "{} connections; reading and handling an ACK takes {} + {} ns if all are for one \
-                     connection, {} + {} ns if each is for another: {:.2} times",
+                    "{} connections; reading and handling an ACK takes {} + {} ns if all are for \
+                     one connection, {} + {} ns if each is for another: {:.2} times",
                     crowd.held.len(),
                     one[0],
                     one[1],

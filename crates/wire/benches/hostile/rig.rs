@@ -1,6 +1,6 @@
-//! The stacks of a server and of a good client, and attackers that consist of segments, in memory and in
-//! one thread. The clock is the CPU time of this thread, so that it includes what an attack costs the
-//! processor, and excludes the other work of the machine.
+//! The stacks of a server and of a good client, and attackers that consist of segments, in memory
+//! and in one thread. The clock is the CPU time of this thread, so that it includes what an attack
+//! costs the processor, and excludes the other work of the machine.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::task::{Poll, Waker};
@@ -95,8 +95,8 @@ impl Server {
         (SERVER, port).into()
     }
 
-    /// Receives the packets of `wire` as a driver does: all are read, then looked up, then handled. Returns
-    /// the time for reading them, and the time for the rest.
+    /// Receives the packets of `wire` as a driver does: all are read, then looked up, then handled.
+    /// Returns the time for reading them, and the time for the rest.
     pub(crate) fn receive_all(&mut self, wire: &mut Wire) -> [Duration; 2] {
         let begin = clock();
         let read = wire.read();
@@ -193,7 +193,8 @@ impl Rig {
         }
     }
 
-    /// Lets the good client connect and fetch 10 MB during the attack; returns the time that it took.
+    /// Lets the good client connect and fetch 10 MB during the attack; returns the time that it
+    /// took.
     pub(crate) fn transfer(&mut self, attack: &mut dyn Attack) -> Result<Duration, String> {
         let begin = clock();
         let now = self.server.now();

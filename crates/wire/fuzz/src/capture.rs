@@ -1,5 +1,5 @@
-//! A capture of any octets is read to its end or refused, in bounded memory, and the results for any
-//! packets are consistent.
+//! A capture of any octets is read to its end or refused, in bounded memory, and the results for
+//! any packets are consistent.
 
 use std::io::Cursor;
 use std::net::SocketAddr;

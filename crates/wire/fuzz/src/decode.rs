@@ -1,12 +1,13 @@
-//! Any octets decode to a packet or a reason, and a decoded packet can be encoded and decoded again.
+//! Any octets decode to a packet or a reason, and a decoded packet can be encoded and decoded
+//! again.
 
 use etherparse::checksum::Sum16BitWords;
 use unruffled_stack::codec::{Checksums, Malformed, Packet, decode, encode, encode_for_offload};
 use unruffled_stack::codec::{header_len, pure_len};
 use unruffled_tcp::{Flags, Segment};
 
-/// Plays `bytes`; returns the reason why they are no valid packet, if they are none. The first octet
-/// selects the checksums that are corrected first, since the fuzzer can hardly find them.
+/// Plays `bytes`; returns the reason why they are no valid packet, if they are none. The first
+/// octet selects the checksums that are corrected first, since the fuzzer can hardly find them.
 pub fn run(bytes: &[u8]) -> Option<Malformed> {
     let (&corrected, bytes) = bytes.split_first()?;
     let mut bytes = bytes.to_vec();

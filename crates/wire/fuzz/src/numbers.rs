@@ -1,5 +1,5 @@
-//! Segments with numbers near the edges of a connection's windows, on the borders of its segments, or
-//! anywhere.
+//! Segments with numbers near the edges of a connection's windows, on the borders of its segments,
+//! or anywhere.
 
 use unruffled_tcp::{Flags, SackBlocks, Segment, SeqNr, Timestamps};
 
@@ -35,7 +35,8 @@ impl Numbers {
         }
     }
 
-    /// Returns this acknowledgement with other values in the fields that the input's first octet selects.
+    /// Returns this acknowledgement with other values in the fields that the input's first octet
+    /// selects.
     pub fn segment(&self, input: &mut Input<'_>) -> Segment {
         let mut segment = self.honest();
         let mut deviates = Bits::of(input.byte());

@@ -1,8 +1,8 @@
 //! A stack with peers that send anything and applications that call anything.
 //!
-//! Each octet that is read or sent has the value of its place in the stream, although the peers falsify
-//! the octets that they send a second time or in an unacceptable segment. Those who wait are woken. When
-//! all connections have ended, the stack holds no memory.
+//! Each octet that is read or sent has the value of its place in the stream, although the peers
+//! falsify the octets that they send a second time or in an unacceptable segment. Those who wait
+//! are woken. When all connections have ended, the stack holds no memory.
 
 mod application;
 mod peer;
@@ -177,8 +177,8 @@ impl World {
         }
     }
 
-    /// Returns how many of the segment's first octets are falsified, since they must not be read: the stack
-    /// has them already, or the segment is unacceptable whatever its numbers are.
+    /// Returns how many of the segment's first octets are falsified, since they must not be read:
+    /// the stack has them already, or the segment is unacceptable whatever its numbers are.
     fn known(&self, peer: usize, segment: &Segment) -> u32 {
         let flags = segment.flags;
         if !flags.ack || flags.rst || flags.syn {

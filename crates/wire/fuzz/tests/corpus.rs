@@ -46,7 +46,7 @@ fn the_corpus_leads_a_stack_into_every_state_except_listen() {
 #[test]
 fn the_corpus_has_valid_packets_and_invalid_ones_for_every_reason() {
     let found: Vec<Option<Malformed>> = inputs("decode").map(|input| decode::run(&input)).collect();
-    for outcome in Malformed::ALL.map(Some).into_iter().chain([None]) {
+    for outcome in Malformed::ALL.iter().copied().map(Some).chain([None]) {
         assert!(found.contains(&outcome), "{outcome:?}");
     }
 }

@@ -18,9 +18,9 @@ use crate::waiting::Task;
 
 /// A TCP connection for tasks.
 ///
-/// The connection closes when the stream is dropped; what was written still arrives while the driver
-/// runs. Flushing has no effect, since what is written is sent as soon as possible. Shutting down ends
-/// this end's stream without waiting; [`TcpStream::wait_acknowledged`] waits.
+/// The connection closes when the stream is dropped; what was written still arrives while the
+/// driver runs. Flushing has no effect, since what is written is sent as soon as possible. Shutting
+/// down ends this end's stream without waiting; [`TcpStream::wait_acknowledged`] waits.
 #[derive(Debug)]
 pub struct TcpStream {
     held: HeldConnection,
@@ -169,8 +169,8 @@ pub struct TcpListener {
 }
 
 impl TcpListener {
-    /// Listens at `address`. An unspecified IP stands for every address, port 0 for any free port. Up to
-    /// `backlog` established connections may wait to be accepted.
+    /// Listens at `address`. An unspecified IP stands for every address, port 0 for any free port.
+    /// Up to `backlog` established connections may wait to be accepted.
     ///
     /// # Errors
     /// When the address is in use, or not the stack's.

@@ -68,8 +68,8 @@ impl Handle {
 
     /// Locks the stack for the loop, after an application that waits.
     ///
-    /// A mutex goes to the first thread that comes. The running loop would always come before threads
-    /// that must first be woken, so it lets one of them go first.
+    /// A mutex goes to the first thread that comes. The running loop would always come before
+    /// threads that must first be woken, so it lets one of them go first.
     pub(super) fn lock_for_loop(&self) -> MutexGuard<'_, Stack> {
         let served = self.0.served.load(Ordering::Relaxed);
         let mut since = None;
@@ -87,7 +87,8 @@ impl Handle {
         self.with(Stack::fail);
     }
 
-    /// Calls `work` with the stack locked. Then wakes those who can proceed, and the loop if it sleeps.
+    /// Calls `work` with the stack locked. Then wakes those who can proceed, and the loop if it
+    /// sleeps.
     pub fn with<T>(&self, work: impl FnOnce(&mut Stack) -> T) -> T {
         let mut wakers = Vec::new();
         self.0.waiting.fetch_add(1, Ordering::Relaxed);
@@ -129,7 +130,8 @@ impl Handle {
         self.0.bell.as_fd()
     }
 
-    /// Notes that the loop is about to sleep. A caller that takes the stack from then on rings the bell.
+    /// Notes that the loop is about to sleep. A caller that takes the stack from then on rings the
+    /// bell.
     pub(super) fn announce_sleep(&self) {
         self.0.sleeping.store(true, Ordering::SeqCst);
     }

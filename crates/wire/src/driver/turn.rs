@@ -25,8 +25,8 @@ const MAX_OCTETS: usize = 512 << 10;
 /// Most packets passed through the stack under one lock.
 const PACKETS_PER_LOCK: usize = 32;
 
-/// Most packets taken from the stack in one turn. They are many enough that a receiver which the first
-/// packet wakes finds more behind it, and few enough that arriving packets are read soon.
+/// Most packets taken from the stack in one turn. They are many enough that a receiver which the
+/// first packet wakes finds more behind it, and few enough that arriving packets are read soon.
 const MAX_WRITE_PACKETS: usize = 256;
 
 /// A packet, or the reason to drop it, and the time when it was read.
@@ -96,9 +96,9 @@ impl<L: Link> Loop<L> {
 
     /// Writes packets and wakes applications.
     ///
-    /// A few packets are written first, since the peer waits for them. Before many packets are written,
-    /// the applications are woken, so that they use the stack meanwhile and the loop does not wait for
-    /// them afterwards.
+    /// A few packets are written first, since the peer waits for them. Before many packets are
+    /// written, the applications are woken, so that they use the stack meanwhile and the loop does
+    /// not wait for them afterwards.
     fn answer(&mut self) {
         if self.outbox.len() > PACKETS_PER_LOCK {
             self.wake();
@@ -136,7 +136,8 @@ impl<L: Link> Loop<L> {
         Ok(())
     }
 
-    /// Passes the packets that were read to the stack, fires its timers, and takes packets to write.
+    /// Passes the packets that were read to the stack, fires its timers, and takes packets to
+    /// write.
     fn pass_through_stack(&mut self, stopping: bool) -> Next {
         let offload = self.link.offloads();
         let packets = decoded(&self.inbox, self.link.largest(), &self.stamps);
@@ -195,7 +196,8 @@ impl<L: Link> Loop<L> {
         }
     }
 
-    /// Waits for a packet, for the link to accept packets, for the bell, or until `due` or `stop_by`.
+    /// Waits for a packet, for the link to accept packets, for the bell, or until `due` or
+    /// `stop_by`.
     fn sleep(&self, due: Option<Instant>, stop_by: Option<time::Instant>) -> io::Result<()> {
         let until_due = due.map(|due| due.since(self.handle.now()).as_nanos());
         let until_stop =

@@ -15,8 +15,9 @@ use crate::options::SocketOptions;
 
 /// A TCP connection for threads.
 ///
-/// Reading and writing wait, up to the timeouts if they are set. The connection closes when the stream
-/// and all its clones have been dropped; what was written still arrives while the driver runs.
+/// Reading and writing wait, up to the timeouts if they are set. The connection closes when the
+/// stream and all its clones have been dropped; what was written still arrives while the driver
+/// runs.
 #[derive(Clone, Debug)]
 pub struct TcpStream {
     held: Arc<HeldConnection>,
@@ -86,8 +87,8 @@ impl TcpStream {
         self.write_timeout = timeout;
     }
 
-    /// Ends this end's stream. Shutting down the read side alone has no effect; data that arrives after
-    /// the stream has been dropped is answered with a reset.
+    /// Ends this end's stream. Shutting down the read side alone has no effect; data that arrives
+    /// after the stream has been dropped is answered with a reset.
     ///
     /// # Errors
     /// None today; the signature is that of `std::net`.
@@ -168,8 +169,8 @@ pub struct TcpListener {
 }
 
 impl TcpListener {
-    /// Listens at `address`. An unspecified IP stands for every address, port 0 for any free port. Up to
-    /// `backlog` established connections may wait to be accepted.
+    /// Listens at `address`. An unspecified IP stands for every address, port 0 for any free port.
+    /// Up to `backlog` established connections may wait to be accepted.
     ///
     /// # Errors
     /// When the address is in use, or not the stack's.

@@ -21,8 +21,8 @@ impl Wake for Last {
     }
 }
 
-/// A waker that stays the same and wakes the task that polled last. The stack therefore stores one waker
-/// for each stream, even if the stream is polled by one task after another.
+/// A waker that stays the same and wakes the task that polled last. The stack therefore stores one
+/// waker for each stream, even if the stream is polled by one task after another.
 #[derive(Debug)]
 pub(crate) struct Task {
     last: Arc<Last>,

@@ -1,5 +1,5 @@
-//! Asynchronous streams and listeners in place of tokio's: the same code runs over the stack's streams
-//! and over the kernel's.
+//! Asynchronous streams and listeners in place of tokio's: the same code runs over the stack's
+//! streams and over the kernel's.
 
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};

@@ -1,5 +1,5 @@
-//! The examples work as documented. Without the rights to make a network namespace, the tests that need
-//! one print that they are skipped.
+//! The examples work as documented. Without the rights to make a network namespace, the tests that
+//! need one print that they are skipped.
 
 #[path = "../../examples/by_hand.rs"]
 mod by_hand;

@@ -1,4 +1,5 @@
-//! After a panic in the driver's thread, or while the stack is locked, all who wait receive an error.
+//! After a panic in the driver's thread, or while the stack is locked, all who wait receive an
+//! error.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;

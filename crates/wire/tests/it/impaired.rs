@@ -1,5 +1,5 @@
-//! A TUN interface that loses, doubles, damages and delays packets in both directions, at random from a
-//! seed.
+//! A TUN interface that loses, doubles, damages and delays packets in both directions, at random
+//! from a seed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -89,7 +89,8 @@ impl Direction {
         true
     }
 
-    /// Inverts a bit that a checksum covers. In IPv6, traffic class, flow label and hop limit have none.
+    /// Inverts a bit that a checksum covers. In IPv6, traffic class, flow label and hop limit have
+    /// none.
     fn flip(&mut self, packet: &mut [u8]) {
         let v6 = packet[0] >> 4 == 6;
         loop {

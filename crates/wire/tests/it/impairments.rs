@@ -1,5 +1,5 @@
-//! 100 MB each way, over both versions of IP, between the kernel and a stack whose link loses, delays,
-//! doubles and damages packets.
+//! 100 MB each way, over both versions of IP, between the kernel and a stack whose link loses,
+//! delays, doubles and damages packets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,8 +64,8 @@ fn a_hundred_megabytes(lab: &Lab) {
     }
 }
 
-/// Asserts that something happened often: 400 MB are 290,000 segments, with at least a tenth as many
-/// acknowledgements each way.
+/// Asserts that something happened often: 400 MB are 290,000 segments, with at least a tenth as
+/// many acknowledgements each way.
 #[track_caller]
 fn assert_many(what: &str, count: u64) {
     println!("{count} {what}");

@@ -68,7 +68,8 @@ impl Lab {
         Self::over(Tun::create, wrap, set, test);
     }
 
-    /// Runs `test` in a thread with its own network namespace, which the threads that it starts share.
+    /// Runs `test` in a thread with its own network namespace, which the threads that it starts
+    /// share.
     fn over<L: Link>(
         create: Create,
         wrap: impl FnOnce(Tun) -> L + Send + 'static,
@@ -129,15 +130,16 @@ impl Lab {
         route("blackhole 10.9.0.2/32") && route("blackhole fd09::2/128")
     }
 
-    /// Lets the kernel acknowledge at once and time out soon, as suits a path of 0.1 ms. Its default
-    /// minima, 200 ms and 40 ms, suit the Internet.
+    /// Lets the kernel acknowledge at once and time out soon, as suits a path of 0.1 ms. Its
+    /// default minima, 200 ms and 40 ms, suit the Internet.
     pub(crate) fn hasten_kernel(&self) {
         for to in ["10.9.0.2/32", "fd09::2/128"] {
             route(&format!("{to} dev {INTERFACE} rto_min 10ms quickack 1"));
         }
     }
 
-    /// Returns a counter of the kernel in this namespace, by its names in `/proc/net/snmp` or `netstat`.
+    /// Returns a counter of the kernel in this namespace, by its names in `/proc/net/snmp` or
+    /// `netstat`.
     pub(crate) fn kernel_counter(&self, of: &str, name: &str) -> u64 {
         let read = |file: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{file}"));
         let tables = [read("snmp").unwrap(), read("netstat").unwrap()].concat();

@@ -1,5 +1,5 @@
-//! The stack is never locked for long: applications lock it between the packets of one turn of the loop,
-//! and while packets are read and written. `--bench waiting` measures how long they wait.
+//! The stack is never locked for long: applications lock it between the packets of one turn of the
+//! loop, and while packets are read and written. `--bench waiting` measures how long they wait.
 
 use std::io;
 use std::net::SocketAddr;

@@ -10,8 +10,8 @@ use super::TcpStream;
 #[derive(Debug)]
 pub struct OwnedReadHalf(TcpStream);
 
-/// The half that writes, for a thread of its own; made by [`TcpStream::into_split`]. Dropping it ends
-/// this end's stream.
+/// The half that writes, for a thread of its own; made by [`TcpStream::into_split`]. Dropping it
+/// ends this end's stream.
 #[derive(Debug)]
 pub struct OwnedWriteHalf {
     stream: TcpStream,
@@ -25,8 +25,8 @@ pub struct OwnedWriteHalf {
 pub struct ReuniteError(pub OwnedReadHalf, pub OwnedWriteHalf);
 
 impl TcpStream {
-    /// Splits the stream into its two directions, for a thread each. The connection lasts as long as one
-    /// of the halves or another clone of the stream.
+    /// Splits the stream into its two directions, for a thread each. The connection lasts as long
+    /// as one of the halves or another clone of the stream.
     pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
         (OwnedReadHalf(self.clone()), OwnedWriteHalf { stream: self, ends_stream: true })
     }
