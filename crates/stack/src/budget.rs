@@ -34,8 +34,8 @@ const FREE_PER_BUFFER_IN_RESERVE: usize = 16;
 
 /// Octets charged for a connection without its buffers: the socket, the engine's tables, its place
 /// in the stack's tables. Measured with `sack` (`cargo bench -p unruffled-wire --bench hostile --
-/// --only idle`, with and without `--short`): 2730 octets for each of 90,000 more, with the
-/// attackers' own memory.
+/// --only idle`, with and without `--short`): 2601 octets for each of 90,000 more, including the
+/// memory of their peers.
 pub(crate) const CONNECTION: usize = 2816;
 /// Octets that the engine's tables may need for a segment; their ring grows by an eighth at a time.
 const SEGMENT: usize = Connection::SEGMENT_OCTETS * 9 / 8;
@@ -59,8 +59,8 @@ pub struct Limits {
     /// Orphans, that is connections that the application has released and that have not ended:
     /// 8192. Further connections are reset when the application releases them.
     pub orphans: usize,
-    /// Longest time that an orphan may make no progress, and that it waits in FIN-WAIT-2 for its
-    /// peer to close: 1 min (Linux's `tcp_fin_timeout`).
+    /// Longest time of an orphan without progress, and in FIN-WAIT-2: 1 min (Linux's
+    /// `tcp_fin_timeout`).
     pub orphan_timeout: Duration,
     /// Longest life of an orphan, whatever its peer acknowledges: 15 min.
     pub orphan_lifetime: Duration,

@@ -1,5 +1,5 @@
 //! SYN cookies (RFC 4987, section 3.6): when the table of requests is full, the numbers of the
-//! SYN-ACK carry what is needed of the SYN, and the acknowledgement returns it.
+//! SYN-ACK carry the necessary fields of the SYN, and the acknowledgement returns them.
 //!
 //! The layout is Linux's (`net/ipv4/syncookies.c`). The initial sequence number is the peer's, plus
 //! a keyed hash of the two ends, plus two fields: the upper octet counts minutes, and the lower

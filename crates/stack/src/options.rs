@@ -10,7 +10,8 @@ use crate::config::StackConfig;
 /// [`Stack::set_options`](crate::Stack::set_options) where one connection differs from the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Send small segments at once, without Nagle's algorithm (RFC 9293, section 3.7.4).
+    /// Whether small segments are sent at once, without Nagle's algorithm (RFC 9293, section
+    /// 3.7.4).
     pub nodelay: bool,
     /// When to probe a silent peer (RFC 9293, section 3.8.4), at most once a second; `None` for
     /// never.
@@ -26,14 +27,14 @@ pub struct Options {
     /// Octets that may be written ahead of acknowledgements.
     ///
     /// `None` lets the buffer grow with what goes through it, up to [`StackConfig::send_buffer`]. A
-    /// size takes effect at once, as far as memory allows, and stays until another size is set.
+    /// size takes effect at once, as far as memory allows.
     pub send_buffer: Option<usize>,
     /// Octets that may arrive ahead of the reader.
     ///
     /// `None` lets the window grow with what is read. A size takes effect at once, as far as memory
     /// allows, in whole units of the window scale and within what the scale can express
-    /// ([`Config::receive_buffer`] selects the scale). What the window already promised may still
-    /// arrive.
+    /// ([`Config::receive_buffer`] selects the scale). Data within a window that was advertised
+    /// earlier may still arrive.
     ///
     /// [`Config::receive_buffer`]: unruffled_tcp::Config::receive_buffer
     pub receive_buffer: Option<usize>,

@@ -2,7 +2,7 @@
 //!
 //! A keyed hash of the two addresses and the peer's port gives the first port, and a counter
 //! continues from there. A stranger cannot derive from one peer's ports the next port for another
-//! peer, and a port comes again for the same peer only after all the others.
+//! peer, and a port is reused for the same peer only after all others.
 
 use std::hash::Hasher;
 use std::net::SocketAddr;

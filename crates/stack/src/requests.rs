@@ -67,7 +67,7 @@ impl Request {
         Some(self.first).filter(|_| self.retries == 0 && !self.repeated)
     }
 
-    /// Returns whether `segment` is the SYN once more, and updates what is kept of it.
+    /// Returns whether `segment` repeats the SYN, and updates what is kept of it.
     ///
     /// The answer echoes the timestamp of the repeated SYN unless that is older than the one before
     /// (RFC 7323, section 4.3). It omits the options that the repeated SYN lacks, since the peer

@@ -61,7 +61,7 @@ struct Account {
     charged: usize,
     /// Time of the last activity.
     used: Instant,
-    /// Whether the connection is in the queue of those whose buffers are inspected.
+    /// Whether an inspection of the connection's buffers is queued.
     inspected: bool,
 }
 

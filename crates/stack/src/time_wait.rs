@@ -19,7 +19,7 @@ struct Entry {
 
 /// The table of connections in TIME-WAIT and the queue of their ends.
 ///
-/// The queue is a heap, since connections do not end in the order in which they come: an
+/// The queue is a heap, since connections do not end in the order in which they are added: an
 /// application may hold one for part of its time. An entry whose connection started its time again
 /// meanwhile is queued again when it is due.
 #[derive(Debug, Default)]

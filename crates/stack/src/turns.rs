@@ -41,7 +41,7 @@ impl Turns {
             return;
         }
         self.queue.push_back(id);
-        // An entry is removed when its turn comes, which is never while nothing can leave.
+        // Entries are removed when their turn comes, and no turn comes while nothing can leave.
         if self.queue.len() > 2 * connections.len() + MAX_OUTDATED {
             self.queue.retain(|&id| connections.get(id).is_some());
         }

@@ -286,9 +286,9 @@ impl Stack {
         }
     }
 
-    /// Releases the connection, whose id is not used any more. It ends in its own time, and what
-    /// was written still arrives. It is reset if data was left unread (RFC 2525, section 2.17), or
-    /// as [`Options::linger`] requires.
+    /// Releases the connection; its id must not be used afterwards. The connection ends in its own
+    /// time, and what was written still arrives. It is reset if data was left unread (RFC 2525,
+    /// section 2.17), or as [`Options::linger`] requires.
     pub fn release(&mut self, id: ConnectionId) {
         let Some(socket) = self.connections.get_mut(id) else { return };
         // A waker that stayed would keep its task alive.
@@ -302,8 +302,7 @@ impl Stack {
         self.turns.push(id, &mut self.connections);
     }
 
-    /// Returns whether all connections have ended, but for those in TIME-WAIT, and no application
-    /// holds one.
+    /// Returns whether every connection is released, and closed or in TIME-WAIT.
     pub fn quiet(&self) -> bool {
         self.connections.iter().all(|socket| {
             matches!(socket.state(), State::Closed | State::TimeWait) && socket.is_released()

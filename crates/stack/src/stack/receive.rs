@@ -18,8 +18,8 @@ impl Stack {
         self.receive_decoded(codec::decode(packet, checksums), now)
     }
 
-    /// Receives a packet that [`codec::decode`] has read. Use it where decoding need not hold a
-    /// lock on the stack; otherwise as [`Stack::receive`].
+    /// Receives a packet as [`Stack::receive`] does, after [`codec::decode`] has read it. A driver
+    /// can thus decode packets before it locks the stack.
     pub fn receive_decoded(
         &mut self,
         packet: Result<Packet<'_>, Malformed>,

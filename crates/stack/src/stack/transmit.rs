@@ -36,8 +36,8 @@ impl Stack {
     }
 
     /// Appends the next packet to `out` without its checksum, which [`codec::sum_up`] fills in
-    /// where the device does not. Use it where that need not hold a lock on the stack. With `join`,
-    /// consecutive segments leave as one packet.
+    /// where the device does not. A driver can thus complete checksums after it has released its
+    /// lock on the stack. With `join`, consecutive segments leave as one packet.
     pub fn poll_unsummed(
         &mut self,
         join: bool,
