@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_small() {
+    fn a_request_takes_at_most_64_octets() {
         assert!(size_of::<Request>() <= 64, "{}", size_of::<Request>());
     }
 }

@@ -69,7 +69,7 @@ fn a_half_closed_connection_still_carries_the_other_direction() {
 }
 
 #[test]
-fn both_directions_at_once() {
+fn a_connection_carries_both_directions_at_once() {
     Lab::run(|lab| {
         let total = 20 << 20;
         let (mut ours, kernels) = connected(lab, false);
