@@ -131,7 +131,10 @@ impl Connections {
         let sockets = &self.sockets;
         let is_it =
             |id: ConnectionId| sockets.get(id.key()).is_some_and(|socket| socket.ends() == ends);
-        let found = self.lookahead.next(is_it).or_else(|| self.between(ends));
+        if let Some(id) = self.lookahead.next(is_it) {
+            return Some(id);
+        }
+        let found = self.between(ends);
         self.lookahead.set_last(found);
         found
     }

@@ -197,7 +197,7 @@ impl Stack {
     /// Ends the turn of a connection that has nothing to send at this moment.
     fn end_turn(&mut self, id: ConnectionId, now: Instant) {
         let Some(socket) = self.connections.get_mut(id) else { return };
-        socket.schedule_mut().dequeue();
+        socket.dequeue();
         if !socket.is_closed() {
             if socket.is_released() && socket.state() == State::TimeWait {
                 self.enter_time_wait(id);

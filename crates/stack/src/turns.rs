@@ -37,7 +37,7 @@ impl Turns {
 
     /// Queues a connection unless it is queued already.
     pub(crate) fn push(&mut self, id: ConnectionId, connections: &mut Connections) {
-        if !connections.get_mut(id).is_some_and(|socket| socket.schedule_mut().enqueue()) {
+        if !connections.get_mut(id).is_some_and(|socket| socket.enqueue()) {
             return;
         }
         self.queue.push_back(id);

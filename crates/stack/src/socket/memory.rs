@@ -31,8 +31,8 @@ impl Socket {
         self.account.used = now;
         self.free_empty(allowance);
         let holds = self.octets() > 0 || self.connection.table_octets() > 0;
-        let added = !self.account.inspected && (holds || self.waiting.is_starved());
-        self.account.inspected |= added;
+        let added = !self.flags.inspected && (holds || self.waiting.is_starved());
+        self.flags.inspected |= added;
         added
     }
 
@@ -53,8 +53,8 @@ impl Socket {
             self.waiting.wake_writers(wakers);
         }
         // What remains of the tables is in use until the next activity.
-        self.account.inspected = !rests || self.octets() > 0 || self.waiting.is_starved();
-        self.account.inspected
+        self.flags.inspected = !rests || self.octets() > 0 || self.waiting.is_starved();
+        self.flags.inspected
     }
 
     /// Returns what the send buffer's storage may grow to.
