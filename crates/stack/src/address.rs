@@ -3,7 +3,7 @@
 use std::hash::Hasher;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// The two ends of a connection. Use it to tell connections apart.
+/// The two ends of a connection, which identify it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FourTuple {
     /// This end.

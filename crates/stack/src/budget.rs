@@ -1,16 +1,16 @@
 //! The memory budget of a stack and the shares of it.
 //!
-//! Buffers grow by the dynamic threshold of Choudhury and Hahne (*Dynamic queue length thresholds for
-//! shared-memory packet switches*, 1998): each may become as large as a fixed share of what is still
-//! free. While little is in use, that is more than any buffer needs.
+//! Buffers grow by the dynamic threshold of Choudhury and Hahne (*Dynamic queue length thresholds
+//! for shared-memory packet switches*, 1998): each may become as large as a fixed share of what is
+//! still free. While little is in use, that is more than any buffer needs.
 //!
-//! A buffer grows only after its peer has shown that it takes or sends data: a receive buffer to twice
-//! what the application has read from it, a send buffer to four times what the network holds of it. In
-//! Linux, too, the window follows what is read and the send buffer follows cwnd. A peer that takes
-//! nothing therefore gets little memory, however much there is.
+//! A buffer grows only after its peer has shown that it takes or sends data: a receive buffer to
+//! twice what the application has read from it, a send buffer to four times what the network holds
+//! of it. In Linux, too, the window follows what is read and the send buffer follows cwnd. A peer
+//! that takes nothing therefore gets little memory, however much there is.
 //!
-//! A reserve serves the connections that move data: when all else is in use, their buffers still get
-//! half of what they need from it, and other buffers get two segments.
+//! A reserve serves the connections that move data: when all else is in use, their buffers still
+//! get half of what they need from it, and other buffers get two segments.
 
 use unruffled_tcp::Connection;
 use unruffled_units::Duration;
@@ -20,8 +20,8 @@ use crate::buffer::{MIN_STORAGE, power_of_two};
 /// Divisor of the free memory outside the reserve that one buffer may grow to: 7 MiB of 448 MiB.
 const FREE_PER_BUFFER: usize = 64;
 
-/// Octets that a buffer may grow to before any data has gone through it: more than twice the initial
-/// window. A buffer with a configured size may grow to that size.
+/// Octets that a buffer may grow to before any data has gone through it: more than twice the
+/// initial window. A buffer with a configured size may grow to that size.
 const INITIAL_BUFFER: u64 = 32 << 10;
 
 /// Divisor of the budget that gives the reserve. Windows advertised before memory ran short may not
@@ -32,10 +32,10 @@ const BUDGET_PER_RESERVE: usize = 8;
 /// has gone through it.
 const FREE_PER_BUFFER_IN_RESERVE: usize = 16;
 
-/// Octets charged for a connection without its buffers: the socket, the engine's tables, its place in
-/// the stack's tables. Measured with `sack` (`cargo bench -p unruffled-wire --bench hostile -- --only
-/// idle`, with and without `--short`): 2730 octets for each of 90,000 more, with the attackers' own
-/// memory.
+/// Octets charged for a connection without its buffers: the socket, the engine's tables, its place
+/// in the stack's tables. Measured with `sack` (`cargo bench -p unruffled-wire --bench hostile --
+/// --only idle`, with and without `--short`): 2601 octets for each of 90,000 more, including the
+/// memory of their peers.
 pub(crate) const CONNECTION: usize = 2816;
 /// Octets that the engine's tables may need for a segment; their ring grows by an eighth at a time.
 const SEGMENT: usize = Connection::SEGMENT_OCTETS * 9 / 8;
@@ -44,8 +44,8 @@ pub(crate) const REQUEST: usize = 256;
 /// Octets charged for a connection in TIME-WAIT, with its due time and its place in the table.
 pub(crate) const TIME_WAIT: usize = 384;
 
-/// The bounds of a stack, part of a [`StackConfig`](crate::StackConfig). What exceeds them is refused
-/// and counted in [`Counters`](crate::Counters).
+/// The bounds of a stack, part of a [`StackConfig`](crate::StackConfig). What exceeds them is
+/// refused and counted in [`Counters`](crate::Counters).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Octets of memory for all connections, buffers and tables together: 512 MiB.
@@ -56,11 +56,11 @@ pub struct Limits {
     pub requests: usize,
     /// Connections in TIME-WAIT: 131,072. Further connections end without it.
     pub time_waits: usize,
-    /// Orphans, that is connections that the application has released and that have not ended: 8192.
-    /// Further connections are reset when the application releases them.
+    /// Orphans, that is connections that the application has released and that have not ended:
+    /// 8192. Further connections are reset when the application releases them.
     pub orphans: usize,
-    /// Longest time that an orphan may make no progress, and that it waits in FIN-WAIT-2 for its peer
-    /// to close: 1 min (Linux's `tcp_fin_timeout`).
+    /// Longest time of an orphan without progress, and in FIN-WAIT-2: 1 min (Linux's
+    /// `tcp_fin_timeout`).
     pub orphan_timeout: Duration,
     /// Longest life of an orphan, whatever its peer acknowledges: 15 min.
     pub orphan_lifetime: Duration,
@@ -92,8 +92,8 @@ pub(crate) struct Allowance {
     promised: usize,
 }
 
-/// Returns the octets that the engine's tables may need while `octets` are outstanding in segments of
-/// `payload` octets.
+/// Returns the octets that the engine's tables may need while `octets` are outstanding in segments
+/// of `payload` octets.
 pub(crate) fn tables(octets: usize, payload: u32) -> usize {
     (octets / payload.max(1) as usize).saturating_mul(SEGMENT)
 }
@@ -103,8 +103,8 @@ impl Allowance {
         self.promised
     }
 
-    /// Returns the allowance of a send buffer, which shares it with the engine's tables for segments of
-    /// `payload` octets.
+    /// Returns the allowance of a send buffer, which shares it with the engine's tables for
+    /// segments of `payload` octets.
     pub(crate) fn with_tables(self, payload: u32) -> Self {
         let least = MIN_STORAGE + tables(MIN_STORAGE, payload);
         let least = if self.free >= least { MIN_STORAGE } else { 0 };
@@ -114,8 +114,8 @@ impl Allowance {
         Self { share, share_of_reserve: part(self.share_of_reserve), ..self }
     }
 
-    /// Returns the allowance of a buffer whose size the application has set: it may grow to the ring
-    /// that holds this size before data has gone through it.
+    /// Returns the allowance of a buffer whose size the application has set: it may grow to the
+    /// ring that holds this size before data has gone through it.
     pub(crate) fn for_size(self, octets: Option<usize>) -> Self {
         let size = octets.map_or(0, |octets| power_of_two(octets) as u64);
         Self { initial: self.initial.max(size), ..self }
@@ -126,8 +126,8 @@ impl Allowance {
         self.to_move(read)
     }
 
-    /// Returns what a send buffer may grow to while its congestion window, or what is in flight if that
-    /// is more, is `window` octets.
+    /// Returns what a send buffer may grow to while its congestion window, or what is in flight if
+    /// that is more, is `window` octets.
     ///
     /// It holds the window and as much again for the next round trip. This is doubled, because slow
     /// start doubles the window meanwhile, and rings are powers of two.

@@ -1,22 +1,22 @@
 //! Send and receive buffers, addressed by stream offset.
 //!
-//! Both are rings whose storage is a power of two of octets, so that an offset finds its place by
-//! its low bits. Storage starts empty and doubles up to the capacity as it is needed: idle
-//! connections cost nothing, and a connection at full speed allocates nothing.
+//! Both are rings whose storage is a power of two of octets, so that the low bits of an offset give
+//! its place. Storage starts empty and doubles as needed, up to the capacity: idle connections take
+//! no memory, and a connection at full speed allocates none.
 
-/// Storage of the smallest ring that holds anything: two segments, which are acknowledged at once.
+/// Storage of the smallest ring that is not empty: two segments, which are acknowledged at once.
 pub(crate) const MIN_STORAGE: usize = 4 << 10;
 
-/// The power of two that holds `octets`, or the largest there is.
+/// Returns the least power of two that is not below `octets`, or the largest power of two.
 pub(crate) fn power_of_two(octets: usize) -> usize {
     octets.checked_next_power_of_two().unwrap_or(1 << (usize::BITS - 1))
 }
 
-/// A ring of octets, of which those in `start..start + storage` have a place.
+/// A ring of octets with places for those at the offsets `start..start + storage`.
 #[derive(Debug)]
 struct Ring {
     storage: Vec<u8>,
-    /// First offset that is kept.
+    /// First offset that is held.
     start: u64,
     capacity: usize,
 }
@@ -26,7 +26,7 @@ impl Ring {
         Self { storage: Vec::new(), start: 0, capacity: power_of_two(capacity) }
     }
 
-    /// The capacity is `octets` at least.
+    /// Raises the capacity to at least `octets`.
     fn allow(&mut self, octets: usize) {
         self.capacity = self.capacity.max(power_of_two(octets));
     }
@@ -35,21 +35,21 @@ impl Ring {
         offset as usize & (self.storage.len() - 1)
     }
 
-    /// Storage in which `octets` have room; they are within the capacity.
+    /// Returns the storage that holds `octets`, which are within the capacity.
     fn storage_for(&self, octets: usize) -> usize {
         power_of_two(octets).clamp(MIN_STORAGE.min(self.capacity), self.capacity)
     }
 
-    /// Makes room for all octets before `end`; `end` is within the capacity.
+    /// Makes room for all octets before `end`, which is within the capacity.
     fn reserve(&mut self, end: u64) {
-        let wanted = (end - self.start) as usize;
-        debug_assert!(wanted <= self.capacity, "beyond the ring's capacity");
-        if wanted > self.storage.len() {
-            self.resize(self.storage_for(wanted));
+        let octets = (end - self.start) as usize;
+        debug_assert!(octets <= self.capacity, "beyond the ring's capacity");
+        if octets > self.storage.len() {
+            self.resize(self.storage_for(octets));
         }
     }
 
-    /// Gives the ring `len` octets of storage; what it holds has room in them.
+    /// Moves the ring to `len` octets of storage, which hold its contents.
     fn resize(&mut self, len: usize) {
         let kept = self.storage.len().min(len) as u64;
         let mut other = Self { storage: vec![0; len], ..*self };
@@ -61,8 +61,8 @@ impl Ring {
         *self = other;
     }
 
-    /// Gives back storage that the octets before `end` do not need: all of it, or all but what is
-    /// twice as much.
+    /// Frees storage: all of it if there are no octets before `end`, otherwise all beyond twice
+    /// what these octets need.
     fn shrink(&mut self, end: u64) {
         let held = end.saturating_sub(self.start) as usize;
         if held == 0 {
@@ -72,7 +72,7 @@ impl Ring {
         }
     }
 
-    /// Copies `data` to `offset`; room has been made.
+    /// Copies `data` to `offset`, where room has been made.
     fn put(&mut self, offset: u64, data: &[u8]) {
         if data.is_empty() {
             return;
@@ -83,7 +83,7 @@ impl Ring {
         self.storage[..data.len() - first].copy_from_slice(&data[first..]);
     }
 
-    /// The octets `from..to`, in two pieces.
+    /// Returns the octets `from..to`, in two pieces.
     fn slices(&self, from: u64, to: u64) -> (&[u8], &[u8]) {
         let len = (to - from) as usize;
         if len == 0 {
@@ -95,88 +95,88 @@ impl Ring {
     }
 }
 
-/// What the application wrote and the peer has not acknowledged. Use it where octets are kept for an
-/// engine that only counts them.
+/// The octets that the application has written and the peer has not acknowledged. Use it beside a
+/// [`Connection`](unruffled_tcp::Connection), which only counts octets.
 #[derive(Debug)]
 pub struct SendBuffer {
     ring: Ring,
-    /// Most octets that are taken, within the ring's capacity.
+    /// Most octets that the buffer holds, within the ring's capacity.
     most: usize,
     end: u64,
 }
 
 impl SendBuffer {
-    /// Holds up to `capacity` octets, rounded up to a power of two.
+    /// Returns a buffer for up to `capacity` octets, rounded up to a power of two.
     pub fn new(capacity: usize) -> Self {
         let ring = Ring::new(capacity);
         Self { most: ring.capacity, ring, end: 0 }
     }
 
-    /// Takes up to `octets` from now on; if it holds more, it keeps them.
+    /// Limits the buffer to `octets`. If it holds more, it keeps them.
     pub fn limit_to(&mut self, octets: usize) {
         self.most = octets;
         self.ring.allow(octets);
     }
 
-    /// Octets that can be written now.
+    /// Returns the octets that can be written now.
     pub fn free(&self) -> usize {
         self.most.saturating_sub(self.len())
     }
 
-    /// Octets held.
+    /// Returns the octets held.
     pub fn len(&self) -> usize {
         (self.end - self.ring.start) as usize
     }
 
-    /// Whether all has been acknowledged.
+    /// Returns whether everything has been acknowledged.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Most octets that it holds.
+    /// Returns the most octets that the buffer holds.
     pub fn capacity(&self) -> usize {
         self.most
     }
 
-    /// Offset of the first octet that is held.
+    /// Returns the offset of the first octet held.
     pub fn start(&self) -> u64 {
         self.ring.start
     }
 
-    /// Offset behind the last octet written.
+    /// Returns the offset behind the last octet written.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Octets of memory that it takes.
+    /// Returns the octets of memory that the buffer takes.
     pub fn storage(&self) -> usize {
         self.ring.storage.len()
     }
 
-    /// Octets that can be written now if its storage may grow to `most`.
+    /// Returns the octets that can be written now if the storage may grow to `most`.
     pub fn free_within(&self, most: usize) -> usize {
         self.room_within(most).saturating_sub(self.len())
     }
 
-    /// Octets that it can hold if its storage may grow to `most`.
+    /// Returns the octets that the buffer can hold if its storage may grow to `most`.
     pub fn room_within(&self, most: usize) -> usize {
-        // The smallest ring, or a power of two.
+        // Storage is the smallest ring or a larger power of two.
         let most = most.checked_ilog2().map_or(0, |log| 1 << log);
         let most = if most < MIN_STORAGE.min(self.ring.capacity) { 0 } else { most };
         self.storage().max(most).min(self.most)
     }
 
-    /// Gives back storage that is not needed for what is held.
+    /// Frees storage that the octets held do not need.
     pub fn shrink(&mut self) {
         self.ring.shrink(self.end);
     }
 
-    /// Appends as much of `data` as there is room for, and says how much that was.
+    /// Appends as much of `data` as there is room for, and returns its length.
     pub fn write(&mut self, data: &[u8]) -> usize {
         self.write_within(data, usize::MAX)
     }
 
-    /// As [`SendBuffer::write`], and its storage grows to `most` at the most.
+    /// Appends as [`SendBuffer::write`] does, with storage that grows to at most `most`.
     pub fn write_within(&mut self, data: &[u8], most: usize) -> usize {
         let data = &data[..data.len().min(self.free_within(most))];
         let end = self.end + data.len() as u64;
@@ -186,74 +186,74 @@ impl SendBuffer {
         data.len()
     }
 
-    /// Octets `offset..offset + len`, or as many of them as are held, in two pieces.
+    /// Returns the octets `offset..offset + len`, as many of them as are held, in two pieces.
     pub fn slices(&self, offset: u64, len: u32) -> (&[u8], &[u8]) {
         let from = offset.clamp(self.ring.start, self.end);
         let to = offset.saturating_add(u64::from(len)).clamp(from, self.end);
         self.ring.slices(from, to)
     }
 
-    /// Octets before `offset` are wanted no more.
+    /// Drops the octets before `offset`, which have been acknowledged.
     pub fn release(&mut self, offset: u64) {
         self.ring.start = offset.clamp(self.ring.start, self.end);
     }
 }
 
-/// What arrived and the application has not read, with holes. Use it beside a
+/// The octets that have arrived and the application has not read, with holes. Use it beside a
 /// [`Connection`](unruffled_tcp::Connection), which only counts octets.
 #[derive(Debug)]
 pub struct ReceiveBuffer {
     ring: Ring,
-    /// Nothing is held from here on.
+    /// Offset from which on nothing is held.
     top: u64,
 }
 
 impl ReceiveBuffer {
-    /// Holds up to `capacity` octets, rounded up to a power of two.
+    /// Returns a buffer for up to `capacity` octets, rounded up to a power of two.
     pub fn new(capacity: usize) -> Self {
         Self { ring: Ring::new(capacity), top: 0 }
     }
 
-    /// Holds up to `capacity` octets, or more if it did before.
+    /// Raises the capacity to at least `capacity` octets.
     pub fn allow(&mut self, capacity: usize) {
         self.ring.allow(capacity);
     }
 
-    /// Octets of memory that it takes.
+    /// Returns the octets of memory that the buffer takes.
     pub fn storage(&self) -> usize {
         self.ring.storage.len()
     }
 
-    /// Octets of memory that it takes once it holds all octets before `end`.
+    /// Returns the octets of memory that the buffer takes once it holds all octets before `end`.
     pub fn storage_until(&self, end: u64) -> usize {
         let held = end.clamp(self.ring.start, self.limit()) - self.ring.start;
         if held == 0 { self.storage() } else { self.ring.storage_for(held as usize) }
             .max(self.storage())
     }
 
-    /// Whether nothing is held, in order or not.
+    /// Returns whether nothing is held, in order or not.
     pub fn is_empty(&self) -> bool {
         self.top <= self.ring.start
     }
 
-    /// Gives back storage that is not needed for what is held.
+    /// Frees storage that the octets held do not need.
     pub fn shrink(&mut self) {
         self.ring.shrink(self.top);
     }
 
-    /// First offset that the application has not read.
+    /// Returns the first offset that the application has not read.
     pub fn start(&self) -> u64 {
         self.ring.start
     }
 
-    /// First offset for which there is no room.
+    /// Returns the first offset for which there is no room.
     pub fn limit(&self) -> u64 {
         self.ring.start + self.ring.capacity as u64
     }
 
-    /// Stores `data` at `offset`, in order or not, over whatever is there: the caller says only what
-    /// the engine calls new ([`Event::Fresh`](unruffled_tcp::Event::Fresh)). What has been read
-    /// already or lies beyond the limit is left out.
+    /// Stores `data` at `offset`, in order or not, and overwrites what is there. The caller passes
+    /// only octets that the engine reports as new ([`Event::Fresh`](unruffled_tcp::Event::Fresh)).
+    /// Octets that have been read already, or that lie beyond the limit, are left out.
     pub fn write(&mut self, offset: u64, data: &[u8]) {
         let from = offset.clamp(self.ring.start, self.limit());
         let to = (offset + data.len() as u64).clamp(from, self.limit());
@@ -265,12 +265,13 @@ impl ReceiveBuffer {
         self.ring.put(from, &data[(from - offset) as usize..(to - offset) as usize]);
     }
 
-    /// Drops the next `len` octets unread.
+    /// Drops the next `len` octets without reading them.
     pub fn skip(&mut self, len: u64) {
         self.ring.start += len;
     }
 
-    /// Moves octets before `end` (which have all arrived) to `out`, as many as fit.
+    /// Moves octets before `end`, which have all arrived, to `out`, as many as fit; returns their
+    /// number.
     pub fn read(&mut self, end: u64, out: &mut [u8]) -> usize {
         let to = end.clamp(self.ring.start, self.ring.start + out.len() as u64);
         let (a, b) = self.ring.slices(self.ring.start, to);
@@ -287,7 +288,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The stream that all tests write: its octet at each offset.
+    /// Returns the octet at an offset of the stream that all tests write.
     fn octet(offset: u64) -> u8 {
         (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
     }
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_send_buffer_takes_what_fits_and_gives_it_by_offset() {
+    fn a_send_buffer_accepts_what_fits_and_returns_it_by_offset() {
         let mut buffer = SendBuffer::new(1000);
         assert_eq!(buffer.capacity(), 1024);
         assert_eq!(buffer.write(&stream(0, 2000)), 1024);
@@ -306,12 +307,12 @@ mod tests {
         assert_eq!(buffer.write(&stream(1024, 300)), 300);
         let (a, b) = buffer.slices(1000, 200);
         assert_eq!([a, b].concat(), stream(1000, 200));
-        assert!(!b.is_empty(), "it wraps there");
+        assert!(!b.is_empty(), "the ring wraps there");
         assert_eq!(buffer.slices(0, 10), (&[][..], &[][..]), "released");
     }
 
     #[test]
-    fn a_buffer_without_bound_takes_what_it_is_given() {
+    fn a_buffer_without_bound_accepts_everything() {
         let mut buffer = SendBuffer::new(usize::MAX);
         assert_eq!(buffer.write_within(&stream(0, 10_000), 1 << 20), 10_000);
         let mut buffer = SendBuffer::new(1000);
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn storage_comes_only_when_needed() {
+    fn storage_grows_only_when_needed() {
         let mut buffer = ReceiveBuffer::new(4 << 20);
         assert_eq!(buffer.ring.storage.capacity(), 0);
         buffer.write(100, &stream(100, 100));
@@ -335,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn storage_is_given_back_and_what_is_held_stays() {
+    fn shrinking_frees_storage_and_keeps_the_contents() {
         let mut buffer = ReceiveBuffer::new(4 << 20);
         buffer.write(0, &stream(0, 100_000));
         let mut out = vec![0; 99_000];
@@ -351,14 +352,14 @@ mod tests {
         assert_eq!(buffer.storage(), 0);
         let mut buffer = SendBuffer::new(1 << 16);
         assert_eq!(buffer.write_within(&stream(0, 10_000), 5000), 4096);
-        assert_eq!(buffer.write_within(&[1], 5000), 0, "a power of two");
+        assert_eq!(buffer.write_within(&[1], 5000), 0, "storage is a power of two");
         buffer.release(4096);
         buffer.shrink();
         assert_eq!((buffer.storage(), buffer.write_within(&[1], MIN_STORAGE - 1)), (0, 0));
     }
 
     #[test]
-    fn what_lies_outside_is_left_out() {
+    fn octets_outside_the_buffer_are_left_out() {
         let mut buffer = ReceiveBuffer::new(16);
         buffer.write(0, &stream(0, 100));
         let mut out = [0; 10];
@@ -372,7 +373,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn octets_come_out_as_they_went_in(
+        fn octets_are_read_as_they_were_written(
             steps in prop::collection::vec((0_usize..5000, 0_usize..5000, any::<bool>()), 1..200)
         ) {
             let mut buffer = SendBuffer::new(1 << 16);
@@ -381,7 +382,7 @@ mod tests {
             let mut out = vec![0; 8192];
             for (a, b, swap) in steps {
                 written += buffer.write(&stream(written, a)) as u64;
-                // Two pieces arrive, perhaps the second first.
+                // Two pieces arrive, in either order.
                 let end = (arrived + b as u64).min(written).min(received.limit());
                 let middle = arrived + (end - arrived) / 2;
                 let mut pieces = [(arrived, middle), (middle, end)];

@@ -10,14 +10,14 @@ use crate::address::FourTuple;
 use crate::budget::Limits;
 use crate::secret::Secret;
 
-/// The settings of a stack. [`StackConfig::new`] fills in the defaults; change fields before you make
-/// the [`Stack`](crate::Stack).
+/// The settings of a stack. [`StackConfig::new`] fills in the defaults; change fields before you
+/// make the [`Stack`](crate::Stack).
 #[derive(Clone, Debug)]
 pub struct StackConfig {
     /// Largest packet that the link carries, in octets, IP header included.
     pub mtu: u16,
-    /// Addresses of this end. Connections start from the first address of the peer's family; packets
-    /// for other addresses are dropped.
+    /// Addresses of this end. Connections start from the first address of the peer's family;
+    /// packets for other addresses are dropped.
     pub addresses: Vec<IpAddr>,
     /// The sender of every connection.
     pub variant: Variant,

@@ -64,8 +64,8 @@ impl Connections {
         self.get(id).ok_or(missing)
     }
 
-    /// Returns the socket of a connection without an error; `missing` is the error if there is no such
-    /// connection.
+    /// Returns the socket of a connection without an error; `missing` is the error if there is no
+    /// such connection.
     pub(crate) fn sound(
         &mut self,
         id: ConnectionId,
@@ -131,7 +131,10 @@ impl Connections {
         let sockets = &self.sockets;
         let is_it =
             |id: ConnectionId| sockets.get(id.key()).is_some_and(|socket| socket.ends() == ends);
-        let found = self.lookahead.next(is_it).or_else(|| self.between(ends));
+        if let Some(id) = self.lookahead.next(is_it) {
+            return Some(id);
+        }
+        let found = self.between(ends);
         self.lookahead.set_last(found);
         found
     }
@@ -140,16 +143,16 @@ impl Connections {
         self.get(id).is_some_and(|socket| socket.ends() == ends)
     }
 
-    /// Looks up and touches the connections between these ends, those of the packets that are received
-    /// next.
+    /// Looks up and touches the connections between these ends, those of the packets that are
+    /// received next.
     pub(crate) fn look_ahead(&mut self, ends: impl Iterator<Item = FourTuple>) {
         let Self { directory, lookahead, sockets, .. } = self;
         lookahead.clear();
         if directory.len() < LOOKAHEAD_MIN_CONNECTIONS {
             return;
         }
-        // Equal hashes mean equal ends, with a chance of 2^-64 against it. The ends are compared when
-        // the packet is received.
+        // Equal hashes mean equal ends, with a chance of 2^-64 against it. The ends are compared
+        // when the packet is received.
         lookahead.fill(ends, |ends| directory.hash(ends), |hash| directory.get(hash, |_| true));
         let found = || lookahead.found().filter_map(|id| sockets.get(id.key()));
         let mut sum = 0;
@@ -203,8 +206,8 @@ impl Connections {
         Some(entry)
     }
 
-    /// Makes a released connection an orphan, or follows an orphan into FIN-WAIT-2. Returns false if
-    /// there are too many orphans already.
+    /// Makes a released connection an orphan, or follows an orphan into FIN-WAIT-2. Returns false
+    /// if there are too many orphans already.
     pub(crate) fn follow_orphan(
         &mut self,
         id: ConnectionId,
@@ -252,7 +255,7 @@ impl Connections {
         self.settle(id, budget);
     }
 
-    /// Inspects the connections whose time has come: frees the memory of idle ones.
+    /// Inspects the connections that are due: frees the memory of idle ones.
     pub(crate) fn inspect_due(
         &mut self,
         now: Instant,

@@ -1,11 +1,11 @@
-//! SYN cookies (RFC 4987, section 3.6): when the table of requests is full, the numbers of the SYN-ACK
-//! carry what is needed of the SYN, and the acknowledgement returns it.
+//! SYN cookies (RFC 4987, section 3.6): when the table of requests is full, the numbers of the
+//! SYN-ACK carry the necessary fields of the SYN, and the acknowledgement returns them.
 //!
-//! The layout is Linux's (`net/ipv4/syncookies.c`). The initial sequence number is the peer's, plus a
-//! keyed hash of the two ends, plus two fields: the upper octet counts minutes, and the lower three
-//! octets hold an index into a table of segment sizes, hidden by a keyed hash of ends and counter.
-//! Window scale and SACK are in the low bits of the timestamp. Without timestamps a connection has
-//! neither.
+//! The layout is Linux's (`net/ipv4/syncookies.c`). The initial sequence number is the peer's, plus
+//! a keyed hash of the two ends, plus two fields: the upper octet counts minutes, and the lower
+//! three octets hold an index into a table of segment sizes, hidden by a keyed hash of ends and
+//! counter. Window scale and SACK are in the low bits of the timestamp. Without timestamps a
+//! connection has neither.
 
 use std::hash::Hasher;
 
@@ -61,8 +61,8 @@ impl Cookies {
             .wrapping_add(self.hash(ends, Some(counter)).wrapping_add(index) & LOW_24)
     }
 
-    /// Returns the SYN whose cookie `ack` acknowledges, with the fields that the cookie carries; `None`
-    /// if the number is no cookie of this stack or too old.
+    /// Returns the SYN whose cookie `ack` acknowledges, with the fields that the cookie carries;
+    /// `None` if the number is no cookie of this stack or too old.
     pub(crate) fn check(&self, ends: FourTuple, ack: &Segment, now: Instant) -> Option<Segment> {
         let lifetime = TICK * u64::from(MAX_AGE + 1);
         self.made.filter(|&made| now.since(made) <= lifetime)?;
@@ -101,9 +101,11 @@ impl Cookies {
     }
 }
 
-/// Makes the SYN-ACK `answer` carry its options in the timestamp; without a timestamp it offers none.
+/// Makes the SYN-ACK `answer` carry its options in the timestamp; without a timestamp it offers
+/// none.
 ///
-/// The timestamp is lowered, never raised: otherwise later timestamps of the clock could be smaller.
+/// The timestamp is lowered, never raised: otherwise later timestamps of the clock could be
+/// smaller.
 pub(crate) fn write_options(answer: &mut Segment, syn: &Segment) {
     let Some(Timestamps { value, echo }) = answer.timestamps else {
         answer.window_scale = None;

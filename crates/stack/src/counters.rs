@@ -16,8 +16,8 @@ pub struct Counters {
     pub foreign: u64,
     /// Segments that belong to no connection and are no SYN for a listener.
     pub stray: u64,
-    /// SYNs, and acknowledgements that would end a handshake, dropped because the listener's backlog
-    /// was full.
+    /// SYNs, and acknowledgements that would end a handshake, dropped because the listener's
+    /// backlog was full.
     pub overflowed: u64,
     /// SYNs answered with a cookie because there were too many half-open connections.
     pub cookies_sent: u64,

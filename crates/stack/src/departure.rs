@@ -1,7 +1,7 @@
 //! Packets that leave.
 
-/// What the device must do with a packet: cut it into segments and fill in the checksums, in the terms
-/// of a `virtio_net_hdr`.
+/// What the device must do with a packet: cut it into segments and fill in the checksums, in the
+/// terms of a `virtio_net_hdr`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offload {
     /// Octets of payload in each segment but the last; `None` if the packet is a single segment.

@@ -1,7 +1,7 @@
 //! The table of connections by their two ends.
 //!
-//! An entry holds only a hash of the ends, so that a hundred thousand entries take two megabytes. The
-//! caller compares the ends of what is found with the connection itself.
+//! An entry holds only a hash of the ends, so that a hundred thousand entries take two megabytes.
+//! The caller compares the ends of what is found with the connection itself.
 
 use std::hash::Hasher;
 use std::net::IpAddr;

@@ -1,8 +1,8 @@
-//! Names of connections and listeners.
+//! The ids of connections and listeners.
 
 use crate::slab::Key;
 
-/// Names a connection of a stack; never used for a second one. Use it to write, read and close.
+/// The id of a connection. A stack never uses an id twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnectionId(Key);
 
@@ -16,7 +16,7 @@ impl ConnectionId {
     }
 }
 
-/// Names a listener of a stack; never used for a second one. Use it to accept connections.
+/// The id of a listener. A stack never uses an id twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ListenerId(Key);
 

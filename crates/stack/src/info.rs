@@ -5,8 +5,8 @@ use unruffled_units::{Duration, Rate};
 
 /// The state of a connection and what has happened in it. Use it to see what limits a connection.
 ///
-/// Windows and reordering lengths are in segments. Other counts are octets of the streams, without SYN
-/// and FIN, unless the field's text gives another unit.
+/// Windows and reordering lengths are in segments. Other counts are octets of the streams, without
+/// SYN and FIN, unless the field's text gives another unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Info {
     /// The state (RFC 9293, section 3.3.2).
@@ -28,14 +28,14 @@ pub struct Info {
     pub peer_mss: Option<u16>,
 }
 
-/// Round-trip times, part of an [`Info`]. They show how long the path is, and how long the loss of a
-/// last segment goes unnoticed.
+/// Round-trip times, part of an [`Info`]. They show how long the path is, and how long the loss of
+/// a last segment goes unnoticed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoundTrips {
     /// SRTT, the smoothed round-trip time (RFC 6298); `None` before the first measurement.
     pub srtt: Option<Duration>,
-    /// RTTVAR, the variation of the round-trip time (RFC 6298); `None` before the first measurement, and
-    /// always with TCP-PR's timer, which has none.
+    /// RTTVAR, the variation of the round-trip time (RFC 6298); `None` before the first
+    /// measurement, and always with TCP-PR's timer, which has none.
     pub rttvar: Option<Duration>,
     /// RTO, the retransmission timeout in force with its backoff (RFC 6298).
     pub rto: Duration,
@@ -51,15 +51,15 @@ pub struct Congestion {
     pub cwnd: f64,
     /// The slow-start threshold, in segments (RFC 5681); `None` while it is infinite.
     pub ssthresh: Option<f64>,
-    /// The duplicate threshold in force, in segments (DupThresh of RFC 6675; 3 in RFC 5681); `None` for
-    /// senders without one.
+    /// The duplicate threshold in force, in segments (DupThresh of RFC 6675; 3 in RFC 5681); `None`
+    /// for senders without one.
     pub dupthresh: Option<u32>,
     /// FlightSize: octets sent and not acknowledged (RFC 5681, section 2).
     pub flight: u64,
     /// Estimate of the segments in the network (the pipe of RFC 6675).
     pub pipe: u32,
-    /// Octets acknowledged over the last round trip, as a bit rate; `None` before the first round trip
-    /// ends. An application that writes little lowers it.
+    /// Octets acknowledged over the last round trip, as a bit rate; `None` before the first round
+    /// trip ends. An application that writes little lowers it.
     pub delivery_rate: Option<Rate>,
 }
 
@@ -78,8 +78,8 @@ pub struct OctetCounts {
     pub unread: u64,
 }
 
-/// Retransmissions and reorderings, part of an [`Info`]. They tell a path that loses from a path that
-/// reorders.
+/// Retransmissions and reorderings, part of an [`Info`]. They distinguish a path that
+/// loses from a path that reorders.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Repairs {
     /// Segments sent again, for any reason.
@@ -92,14 +92,15 @@ pub struct Repairs {
     pub timeouts: u64,
     /// Fast retransmits (RFC 5681, section 3.2).
     pub fast_retransmits: u64,
-    /// Segments that arrived late without a retransmission: holes that closed by themselves (RFC 4737).
+    /// Segments that arrived late without a retransmission: holes that closed by themselves (RFC
+    /// 4737).
     pub reordered: u64,
     /// The greatest reordering length, in segments (RR-TCP, section 3.1).
     pub reordering_length: u32,
 }
 
-/// What each end allows the other to send, part of an [`Info`]. It shows whether a receiver limits the
-/// connection.
+/// What each end allows the other to send, part of an [`Info`]. It shows whether a receiver limits
+/// the connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Windows {
     /// The shift of the peer's window field (Snd.Wind.Shift of RFC 7323, section 2.3).
@@ -108,6 +109,7 @@ pub struct Windows {
     pub receive_scale: u8,
     /// SND.WND: octets beyond the acknowledged ones that the peer has room for (RFC 9293).
     pub send: u64,
-    /// The largest window that this end advertises, that is RCV.WND while the receive buffer is empty.
+    /// The largest window that this end advertises, that is RCV.WND while the receive buffer is
+    /// empty.
     pub receive: u64,
 }

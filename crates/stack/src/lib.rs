@@ -1,20 +1,20 @@
 //! A TCP stack without I/O and without a clock.
 //!
-//! A [`Stack`] stands between packets and applications. [`codec`] turns segments into IP packets and
-//! back, [`buffer`] keeps what has been written and what has arrived, and `unruffled-tcp` is the TCP in
-//! each connection. `unruffled-wire` runs a stack over a TUN device and gives its connections the
-//! methods of sockets.
+//! A [`Stack`] stands between packets and applications. [`codec`] turns segments into IP packets
+//! and back, [`buffer`] keeps what has been written and what has arrived, and `unruffled-tcp` is
+//! the TCP in each connection. `unruffled-wire` runs a stack over a TUN device and gives its
+//! connections the methods of sockets.
 //!
 //! The caller supplies packets, the time and the waiting:
 //!
 //! * [`Stack::receive`] takes each packet that arrives, and its result is an [`Urgency`]. After an
 //!   `Immediate` one, transmit before the next packet is received.
-//! * [`Stack::poll_transmit`] returns the packets to send. Call it until it returns `None` after every
-//!   batch of other calls.
+//! * [`Stack::poll_transmit`] returns the packets to send. Call it until it returns `None` after
+//!   every batch of other calls.
 //! * [`Stack::poll_timeout`] returns when to call [`Stack::handle_timeout`].
-//! * Applications use [`Stack::listen`], [`Stack::connect`] and the `poll_*` methods, which work like
-//!   those of futures. What cannot be done yet is pending; [`Stack::take_wakers`] returns the wakers of
-//!   those who should try again.
+//! * Applications use [`Stack::listen`], [`Stack::connect`] and the `poll_*` methods, which work
+//!   like those of futures. What cannot be done yet is pending; [`Stack::take_wakers`] returns the
+//!   wakers of those who should try again.
 //!
 //! # Example
 //!

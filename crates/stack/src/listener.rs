@@ -47,7 +47,8 @@ impl Listener {
         self.queue.len() < self.backlog
     }
 
-    /// Queues an established connection, and moves the wakers of those who wait for one to `wakers`.
+    /// Queues an established connection, and moves the wakers of those who wait for one to
+    /// `wakers`.
     pub(crate) fn push(&mut self, id: ConnectionId, wakers: &mut Vec<Waker>) {
         self.queue.push_back(id);
         wakers.append(&mut self.waiting);

@@ -1,8 +1,8 @@
 //! What has been looked up for the packets that are received next.
 //!
 //! A packet for a connection that has been idle for long costs mostly the wait for memory. When all
-//! connections of a batch are looked up and touched together, the processor loads one while it requests
-//! the next, and none is looked up twice.
+//! connections of a batch are looked up and touched together, the processor loads one while it
+//! requests the next, and none is looked up twice.
 
 use std::collections::VecDeque;
 
@@ -27,8 +27,8 @@ impl Lookahead {
         self.last = None;
     }
 
-    /// Looks up the connections between `ends`: first all hashes, then all connections. The processor
-    /// thus requests the memory of one lookup while another waits for its own.
+    /// Looks up the connections between `ends`: first all hashes, then all connections. The
+    /// processor thus requests the memory of one lookup while another waits for its own.
     pub(crate) fn fill(
         &mut self,
         ends: impl Iterator<Item = FourTuple>,
@@ -51,8 +51,8 @@ impl Lookahead {
         self.found.iter().copied()
     }
 
-    /// Returns the connection of the next packet if `is_it` accepts the one that was looked up, or else
-    /// the one of the packet before.
+    /// Returns the connection of the next packet if `is_it` accepts the one that was looked up, or
+    /// else the one of the packet before.
     pub(crate) fn next(&mut self, is_it: impl Fn(ConnectionId) -> bool) -> Option<ConnectionId> {
         if let Some(&id) = self.found.front()
             && is_it(id)

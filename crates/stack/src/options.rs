@@ -1,5 +1,5 @@
-//! The settings of one connection, which may change while it lasts. A listener has settings too; its
-//! connections start with them.
+//! The settings of one connection, which may change while it lasts. A listener has settings too;
+//! its connections start with them.
 
 use unruffled_tcp::KeepAlive;
 use unruffled_units::Duration;
@@ -10,35 +10,39 @@ use crate::config::StackConfig;
 /// [`Stack::set_options`](crate::Stack::set_options) where one connection differs from the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Send small segments at once, without Nagle's algorithm (RFC 9293, section 3.7.4).
+    /// Whether small segments are sent at once, without Nagle's algorithm (RFC 9293, section
+    /// 3.7.4).
     pub nodelay: bool,
-    /// When to probe a silent peer (RFC 9293, section 3.8.4), at most once a second; `None` for never.
+    /// When to probe a silent peer (RFC 9293, section 3.8.4), at most once a second; `None` for
+    /// never.
     pub keepalive: Option<KeepAlive>,
     /// Longest time that sent data, or a probe of a closed window, may stay unanswered before the
     /// connection ends (the user timeout of RFC 9293, section 3.8.3; the local part of RFC 5482).
     ///
-    /// `None` waits without limit. Zero restores the stack's default ([`StackConfig::connection`]), as
-    /// Linux's `TCP_USER_TIMEOUT` does. A peer that answers keeps the connection alive even while its
-    /// window stays closed (RFC 9293, section 3.8.6.1). Keep-alive probes have their own limit.
+    /// `None` waits without limit. Zero restores the stack's default ([`StackConfig::connection`]),
+    /// as Linux's `TCP_USER_TIMEOUT` does. A peer that answers keeps the connection alive even
+    /// while its window stays closed (RFC 9293, section 3.8.6.1). Keep-alive probes have their own
+    /// limit.
     pub user_timeout: Option<Duration>,
     /// Octets that may be written ahead of acknowledgements.
     ///
-    /// `None` lets the buffer grow with what goes through it, up to [`StackConfig::send_buffer`]. A size
-    /// takes effect at once, as far as memory allows, and stays until another size is set.
+    /// `None` lets the buffer grow with what goes through it, up to [`StackConfig::send_buffer`]. A
+    /// size takes effect at once, as far as memory allows.
     pub send_buffer: Option<usize>,
     /// Octets that may arrive ahead of the reader.
     ///
     /// `None` lets the window grow with what is read. A size takes effect at once, as far as memory
     /// allows, in whole units of the window scale and within what the scale can express
-    /// ([`Config::receive_buffer`] selects the scale). What the window already promised may still
-    /// arrive.
+    /// ([`Config::receive_buffer`] selects the scale). Data within a window that was advertised
+    /// earlier may still arrive.
     ///
     /// [`Config::receive_buffer`]: unruffled_tcp::Config::receive_buffer
     pub receive_buffer: Option<usize>,
     /// Time that unacknowledged data has once the application has released the connection.
     ///
-    /// `None` allows what [`Limits`](crate::Limits) allows to every released connection. Zero resets
-    /// the connection at once. Any other time resets it if data is still unacknowledged by then.
+    /// `None` allows what [`Limits`](crate::Limits) allows to every released connection. Zero
+    /// resets the connection at once. Any other time resets it if data is still unacknowledged by
+    /// then.
     pub linger: Option<Duration>,
 }
 
@@ -73,7 +77,7 @@ impl Options {
     }
 }
 
-/// The sizes of a connection's buffers at this moment. Ask for them to see how far they have grown.
+/// The sizes of a connection's buffers at this moment. They show how far the buffers have grown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferSizes {
     /// Most octets that may be written ahead of acknowledgements.

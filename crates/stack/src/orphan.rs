@@ -18,8 +18,8 @@ pub(crate) struct Orphan {
 }
 
 impl Orphan {
-    /// Returns the deadlines of a connection released at `now`; the application may have limited its
-    /// time to `linger`.
+    /// Returns the deadlines of a connection released at `now`; the application may have limited
+    /// its time to `linger`.
     pub(crate) fn new(
         connection: &Connection,
         linger: Option<Duration>,
@@ -56,8 +56,8 @@ impl Orphan {
         Some(self.due)
     }
 
-    /// Returns the time of the next check, or `None` when the orphan must end. A peer that keeps its
-    /// window closed acknowledges probes, but makes no progress.
+    /// Returns the time of the next check, or `None` when the orphan must end. A peer that keeps
+    /// its window closed acknowledges probes, but makes no progress.
     pub(crate) fn check(
         &mut self,
         connection: &Connection,

@@ -1,8 +1,8 @@
 //! The choice of local ports (RFC 6056, section 3.3.3, algorithm 3).
 //!
-//! A keyed hash of the two addresses and the peer's port gives the first port, and a counter continues
-//! from there. A stranger cannot derive from one peer's ports the next port for another peer, and a
-//! port comes again for the same peer only after all the others.
+//! A keyed hash of the two addresses and the peer's port gives the first port, and a counter
+//! continues from there. A stranger cannot derive from one peer's ports the next port for another
+//! peer, and a port is reused for the same peer only after all others.
 
 use std::hash::Hasher;
 use std::net::SocketAddr;
@@ -43,8 +43,8 @@ impl Ports {
         hash.finish() as u32
     }
 
-    /// Returns the first local address that `is_free` accepts, between `local`, whose port is 0, and
-    /// `remote`.
+    /// Returns the first local address that `is_free` accepts, between `local`, whose port is 0,
+    /// and `remote`.
     pub(crate) fn choose(
         &mut self,
         local: SocketAddr,

@@ -1,5 +1,5 @@
-//! Half-open connections: what is kept of a SYN until the peer acknowledges the SYN-ACK. The table is
-//! bounded, and an entry has neither buffers nor a connection.
+//! Half-open connections: what is kept of a SYN until the peer acknowledges the SYN-ACK. The table
+//! is bounded, and an entry has neither buffers nor a connection.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -67,11 +67,11 @@ impl Request {
         Some(self.first).filter(|_| self.retries == 0 && !self.repeated)
     }
 
-    /// Returns whether `segment` is the SYN once more, and updates what is kept of it.
+    /// Returns whether `segment` repeats the SYN, and updates what is kept of it.
     ///
     /// The answer echoes the timestamp of the repeated SYN unless that is older than the one before
-    /// (RFC 7323, section 4.3). It omits the options that the repeated SYN lacks, since the peer has
-    /// given them up (RFC 7323, sections 2.2 and 3.2).
+    /// (RFC 7323, section 4.3). It omits the options that the repeated SYN lacks, since the peer
+    /// has given them up (RFC 7323, sections 2.2 and 3.2).
     pub(crate) fn is_repeated_by(&mut self, segment: &Segment) -> bool {
         let flags = segment.flags;
         let same = flags.syn && !flags.ack && !flags.rst && segment.seq == self.peer_isn;
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_small() {
+    fn a_request_takes_at_most_64_octets() {
         assert!(size_of::<Request>() <= 64, "{}", size_of::<Request>());
     }
 }

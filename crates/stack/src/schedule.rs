@@ -1,15 +1,13 @@
-//! The stack's queues and timers that a connection is in.
+//! The entries of a connection among the stack's timers.
 
 use unruffled_units::Instant;
 
 use crate::orphan::Orphan;
 
-/// The stack's queues and timers that a connection is in.
+/// The entries of a connection among the stack's timers.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Schedule {
-    /// Whether the connection is in the queue of those that may have something to send.
-    queued: bool,
     /// The due time of the current entry among the stack's timers.
     armed: Option<Instant>,
     /// The deadlines of a connection that no application holds.
@@ -17,15 +15,6 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Notes that the connection is queued to send; returns false if it already was.
-    pub(crate) fn enqueue(&mut self) -> bool {
-        !std::mem::replace(&mut self.queued, true)
-    }
-
-    pub(crate) fn dequeue(&mut self) {
-        self.queued = false;
-    }
-
     /// Makes `due` the current entry if it is earlier than that; returns whether it was.
     pub(crate) fn arm(&mut self, due: Instant) -> bool {
         let earlier = self.armed.is_none_or(|armed| due < armed);

@@ -24,8 +24,8 @@ impl fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// Returns the key for `purpose`. SipHash is a pseudorandom function, so the keys for two purposes
-    /// have nothing in common.
+    /// Returns the key for `purpose`. SipHash is a pseudorandom function, so the keys for two
+    /// purposes have nothing in common.
     pub(crate) fn key_for(&self, purpose: &str) -> [u8; 16] {
         let half = |which: u8| {
             let mut hash = SipHasher24::new_with_key(&self.0);

@@ -1,4 +1,4 @@
-//! Values under small numbers that are reused, with a generation that tells old numbers from new.
+//! Values under small numbers that are reused, with a generation that distinguishes old from new.
 
 /// An index and its generation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -33,7 +33,8 @@ pub type Watcher = Box<dyn FnMut(ConnectionId, Instant, &Event) + Send>;
 
 /// Many TCP connections without I/O and without a clock.
 ///
-/// Drive it as the [crate's documentation](crate) shows, or run it with a driver of `unruffled-wire`.
+/// Drive it as the [crate's documentation](crate) shows, or run it with a driver of
+/// `unruffled-wire`.
 pub struct Stack {
     config: StackConfig,
     connections: Connections,
@@ -177,14 +178,14 @@ impl Stack {
         self.connections.inspect_due(now, &mut self.budget, &mut self.wakers);
     }
 
-    /// Moves the wakers of those who can proceed to `wakers`. Wake them without holding a lock on the
-    /// stack.
+    /// Moves the wakers of those who can proceed to `wakers`. Wake them without holding a lock on
+    /// the stack.
     pub fn take_wakers(&mut self, wakers: &mut Vec<Waker>) {
         wakers.append(&mut self.wakers);
     }
 
-    /// Follows up an event of a connection: it may have something to send, may wake those who wait, and
-    /// may take more memory or less.
+    /// Follows up an event of a connection: it may have something to send, may wake those who wait,
+    /// and may take more memory or less.
     fn after(&mut self, id: ConnectionId) {
         let allowance = self.budget.allowance();
         let Some(socket) = self.connections.get_mut(id) else { return };
@@ -196,7 +197,7 @@ impl Stack {
     /// Ends the turn of a connection that has nothing to send at this moment.
     fn end_turn(&mut self, id: ConnectionId, now: Instant) {
         let Some(socket) = self.connections.get_mut(id) else { return };
-        socket.schedule_mut().dequeue();
+        socket.dequeue();
         if !socket.is_closed() {
             if socket.is_released() && socket.state() == State::TimeWait {
                 self.enter_time_wait(id);

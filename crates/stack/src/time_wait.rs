@@ -9,8 +9,8 @@ use unruffled_units::Instant;
 use crate::address::FourTuple;
 use crate::budget::{self, Budget};
 
-/// A connection in TIME-WAIT, and the due time of its queue entry. The queue may still hold entries of
-/// earlier connections between the same ends.
+/// A connection in TIME-WAIT, and the due time of its queue entry. The queue may still hold entries
+/// of earlier connections between the same ends.
 #[derive(Debug)]
 struct Entry {
     time_wait: TimeWait,
@@ -19,9 +19,9 @@ struct Entry {
 
 /// The table of connections in TIME-WAIT and the queue of their ends.
 ///
-/// The queue is a heap, since connections do not end in the order in which they come: an application
-/// may hold one for part of its time. An entry whose connection started its time again meanwhile is
-/// queued again when it is due.
+/// The queue is a heap, since connections do not end in the order in which they are added: an
+/// application may hold one for part of its time. An entry whose connection started its time again
+/// meanwhile is queued again when it is due.
 #[derive(Debug, Default)]
 pub(crate) struct TimeWaits {
     by_ends: HashMap<FourTuple, Entry>,
@@ -71,7 +71,7 @@ impl TimeWaits {
         self.queue.peek().map(|next| next.0.0)
     }
 
-    /// Removes the connections whose time is over.
+    /// Removes the connections whose TIME-WAIT has ended.
     pub(crate) fn expire(&mut self, now: Instant, budget: &mut Budget) {
         while let Some(&Reverse((due, ends))) = self.queue.peek().filter(|next| next.0.0 <= now) {
             self.queue.pop();

@@ -29,8 +29,8 @@ impl Timers {
     /// Drops outdated entries if there are many more entries than the connections can have.
     ///
     /// A connection that has ended leaves entries behind, the last of them due within a minute. A
-    /// connection with a keep-alive in hours adds the same entry again whenever an earlier timer has
-    /// expired.
+    /// connection with a keep-alive in hours adds the same entry again whenever an earlier timer
+    /// has expired.
     pub(crate) fn tidy(
         &mut self,
         connections: usize,

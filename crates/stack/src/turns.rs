@@ -37,11 +37,11 @@ impl Turns {
 
     /// Queues a connection unless it is queued already.
     pub(crate) fn push(&mut self, id: ConnectionId, connections: &mut Connections) {
-        if !connections.get_mut(id).is_some_and(|socket| socket.schedule_mut().enqueue()) {
+        if !connections.get_mut(id).is_some_and(|socket| socket.enqueue()) {
             return;
         }
         self.queue.push_back(id);
-        // An entry is removed when its turn comes, which is never while nothing can leave.
+        // Entries are removed when their turn comes, and no turn comes while nothing can leave.
         if self.queue.len() > 2 * connections.len() + MAX_OUTDATED {
             self.queue.retain(|&id| connections.get(id).is_some());
         }

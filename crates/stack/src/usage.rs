@@ -3,8 +3,8 @@
 /// What a stack holds at one moment. The [`Limits`](crate::Limits) bound it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Connections in memory, in any state. Half-open ones and those counted in `time_waits` are not
-    /// among them.
+    /// Connections in memory, in any state. Half-open ones and those counted in `time_waits` are
+    /// not among them.
     pub connections: usize,
     /// Half-open connections.
     pub requests: usize,

@@ -9,8 +9,8 @@ pub(crate) fn add_once(wakers: &mut Vec<Waker>, waker: &Waker) {
     }
 }
 
-/// The wakers of those who wait for a connection. The methods that wake move wakers to a list, since
-/// they are woken only after the stack has been unlocked.
+/// The wakers of those who wait for a connection. The methods that wake move wakers to a list,
+/// since they are woken only after the stack has been unlocked.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Waiting {

@@ -1,4 +1,4 @@
-//! What a packet costs to read and to write: `cargo bench -p unruffled-wire --bench codec`.
+//! The time to decode and to encode a packet: `cargo bench -p unruffled-wire --bench codec`.
 
 use std::hint::black_box;
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
-//! How long an application waits for the stack's lock: while packets of a flood come as fast as they
-//! are taken, and while one stream is at full speed. The links are in memory.
+//! How long an application waits for the lock of the stack: while a flood of packets arrives as
+//! fast as the stack receives it, and while one stream is at full speed. The links are in memory.
 //!
 //! `cargo bench -p unruffled-wire --bench waiting`
 
@@ -14,27 +14,28 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, eventfd};
-use unruffled_tcp::{Flags, Segment, SeqNr, Variant};
+use unruffled_tcp::{Flags, Segment, SeqNr};
 use unruffled_wire::codec::{Checksums, encode};
 use unruffled_wire::device::Link;
 use unruffled_wire::driver::{Driver, Handle};
-use unruffled_wire::stack::{Offload, Stack, StackConfig};
+use unruffled_wire::stack::{Offload, Stack, StackConfig, Variant};
 use unruffled_wire::stream::{TcpListener, TcpStream};
 
-/// How often an application asks, and how long it rests in between.
+/// Number of times that an application locks the stack.
 const SAMPLES: usize = 5000;
-const REST: Duration = Duration::from_micros(300);
+/// Time between two of them.
+const PAUSE: Duration = Duration::from_micros(300);
 
 fn bell() -> Arc<OwnedFd> {
     Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).expect("a descriptor"))
 }
 
 fn ring(bell: &OwnedFd) {
-    // It fails only when the counter is full, and then it rings already.
+    // The write fails only when the counter is full, and then the bell rings already.
     let _ = rustix::io::write(bell, &1_u64.to_ne_bytes());
 }
 
-/// SYNs without end.
+/// A link with SYNs without end.
 struct Flood {
     bell: Arc<OwnedFd>,
     packets: Vec<Vec<u8>>,
@@ -64,7 +65,7 @@ impl Link for Flood {
     }
 }
 
-/// One end of a cable.
+/// One end of a cable between two stacks.
 struct Cable {
     bell: Arc<OwnedFd>,
     other: Arc<OwnedFd>,
@@ -94,7 +95,7 @@ impl Link for Cable {
 
     fn send(&mut self, packet: &[u8], _: Option<Offload>) -> io::Result<()> {
         match self.to.try_send(packet.to_vec()) {
-            // A full cable loses packets.
+            // A full cable loses the packet.
             Ok(()) | Err(TrySendError::Full(_)) => ring(&self.other),
             Err(TrySendError::Disconnected(_)) => return Err(io::ErrorKind::NotConnected.into()),
         }
@@ -107,14 +108,14 @@ fn stack(address: [u8; 4]) -> Stack {
     Stack::new(StackConfig::new(vec![address.into()], variant).expect("randomness"))
 }
 
-/// What an asynchronous application waits each time it asks the stack for something.
+/// Prints how long an asynchronous application waits each time it locks the stack.
 fn measure(what: &str, handle: &Handle) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     let mut waits: Vec<Duration> = runtime.block_on(async {
         let mut waits = Vec::with_capacity(SAMPLES);
         for _ in 0..SAMPLES {
-            tokio::time::sleep(REST).await;
+            tokio::time::sleep(PAUSE).await;
             let begin = Instant::now();
             handle.with(|stack| stack.usage().connections);
             waits.push(begin.elapsed());
@@ -131,7 +132,7 @@ fn measure(what: &str, handle: &Handle) {
     );
 }
 
-/// What this machine makes of it when nobody holds the stack, and another thread is as busy.
+/// Measures an unused stack beside a busy thread, as the reference.
 fn control() {
     let link = Cable {
         bell: bell(),
@@ -141,13 +142,13 @@ fn control() {
         crossed: Arc::default(),
     };
     let driver = Driver::spawn(link, stack([10, 0, 0, 2])).expect("a thread");
-    let over = Arc::new(AtomicBool::new(false));
+    let stop = Arc::new(AtomicBool::new(false));
     let busy = {
-        let over = over.clone();
-        thread::spawn(move || while !over.load(Ordering::Relaxed) {})
+        let stop = stop.clone();
+        thread::spawn(move || while !stop.load(Ordering::Relaxed) {})
     };
-    measure("nobody, beside a busy thread", &driver.handle());
-    over.store(true, Ordering::Relaxed);
+    measure("unused stack, beside a busy thread", &driver.handle());
+    stop.store(true, Ordering::Relaxed);
     busy.join().expect("no panic");
 }
 
@@ -166,7 +167,7 @@ fn flood() {
     let driver = Driver::spawn(link, stack([10, 0, 0, 2])).expect("a thread");
     let _listener = TcpListener::bind(&driver.handle(), to, 128).expect("a free port");
     let begin = Instant::now();
-    measure("SYNs as fast as they are taken", &driver.handle());
+    measure("SYNs as fast as they are received", &driver.handle());
     let elapsed = begin.elapsed().as_secs_f64();
     let received = driver.close(Duration::ZERO).expect("no failure").received;
     eprintln!("{:.0} packets a second", received as f64 / elapsed);
@@ -187,14 +188,14 @@ fn stream() {
     let b = Driver::spawn(cable(1, from_a, to_a), stack([10, 0, 0, 2])).expect("a thread");
     let at = ([10, 0, 0, 2], 80).into();
     let listener = TcpListener::bind(&b.handle(), at, 1).expect("a free port");
-    let over = Arc::new(AtomicBool::new(false));
+    let stop = Arc::new(AtomicBool::new(false));
     let mut sending = TcpStream::connect(&a.handle(), at).expect("a connection");
     let mut receiving = listener.accept().expect("a connection");
     let writer = {
-        let over = over.clone();
+        let stop = stop.clone();
         thread::spawn(move || {
             let data = vec![7; 4 << 20];
-            while !over.load(Ordering::Relaxed) && sending.write_all(&data).is_ok() {}
+            while !stop.load(Ordering::Relaxed) && sending.write_all(&data).is_ok() {}
         })
     };
     let reader = thread::spawn(move || {
@@ -207,13 +208,13 @@ fn stream() {
     measure("beside its receiver", &b.handle());
     let octets = crossed.load(Ordering::Relaxed) - before;
     eprintln!("{:.2} Gbit/s", octets as f64 * 8.0 / begin.elapsed().as_secs_f64() / 1e9);
-    over.store(true, Ordering::Relaxed);
+    stop.store(true, Ordering::Relaxed);
     writer.join().expect("no panic");
     reader.join().expect("no panic");
 }
 
 fn main() {
-    println!("| what an application waits for the stack, in µs | p50 | p99 | most |");
+    println!("| wait for the lock of the stack, in µs | p50 | p99 | maximum |");
     println!("|---|---|---|---|");
     control();
     flood();

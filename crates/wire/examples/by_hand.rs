@@ -1,5 +1,5 @@
 //! The engine driven by hand: two [`Connection`]s, a clock that is a variable, and a path of 10 ms
-//! that loses every fiftieth segment. No sockets, no threads, no rights.
+//! that loses every fiftieth segment. It needs no sockets, threads or rights.
 //!
 //! ```sh
 //! cargo run -p unruffled-wire --example by_hand
@@ -12,13 +12,13 @@ use unruffled_units::{Duration, Instant};
 
 const DELAY: Duration = Duration::from_millis(10);
 
-/// One end: the engine counts octets, and its driver keeps them.
+/// One end: the engine counts octets, and its caller stores them.
 struct End {
     connection: Connection,
-    /// All that the application wrote. A real driver drops what lies below
+    /// All that the application wrote. A real program drops the octets below
     /// [`Connection::unacknowledged_from`].
     written: Vec<u8>,
-    /// What arrived, at its place in the stream.
+    /// The octets that arrived, each at its place in the stream.
     stored: Vec<u8>,
     read: Vec<u8>,
 }
@@ -33,13 +33,13 @@ impl End {
         self.connection.write(data.len() as u64);
     }
 
-    /// What happens: a segment arrives.
+    /// Handles a segment that arrives.
     fn handle(&mut self, segment: &Segment, payload: &[u8], now: Instant) {
-        // Its place in the stream, before the engine moves on.
+        // The segment's place in the stream, which the next call may change.
         let offset = self.connection.receive_offset(segment.seq);
         let stored = &mut self.stored;
         let mut observer = |_: Instant, event: &Event| {
-            // Exactly these octets may be stored, and no others.
+            // Only these octets may be stored.
             if let (Event::Fresh { offset: at, len }, Some(offset)) = (*event, offset) {
                 let (at, len, from) = (at as usize, len as usize, (at - offset) as usize);
                 stored.resize(stored.len().max(at + len), 0);
@@ -49,14 +49,14 @@ impl End {
         self.connection.handle_segment(segment, now, &mut observer);
     }
 
-    /// The application reads all that there is.
+    /// Reads everything that has arrived in order.
     fn read(&mut self) {
         let (from, octets) = (self.read.len(), self.connection.readable());
         self.read.extend_from_slice(&self.stored[from..from + octets as usize]);
         self.connection.read(octets);
     }
 
-    /// What it wants: the next segment, and the octets that it carries.
+    /// Returns the next segment to send, and the octets that it carries.
     fn transmit(&mut self, now: Instant) -> Option<(Segment, Vec<u8>)> {
         let segment = self.connection.poll_transmit(now, &mut ())?;
         let from = self.connection.send_offset(segment.seq) as usize;
@@ -69,7 +69,7 @@ impl End {
 }
 
 pub(crate) fn main() {
-    let variant = Variant::named("sack").expect("one of `unruffled_tcp::ROWS`");
+    let variant = Variant::named("sack").expect("a sender of the table");
     let config = |isn| Config { isn, ..Config::wire(IpVersion::V4) };
     let mut ends = [
         End::new(Connection::connect(config(1000), &variant)),
@@ -83,7 +83,7 @@ pub(crate) fn main() {
     let (mut now, mut sent, mut lost) = (begin, 0_u64, 0);
     let mut path = BTreeMap::new();
     loop {
-        // What each end wants to send, until it wants nothing more.
+        // Each end sends all that it can.
         for (from, end) in ends.iter_mut().enumerate() {
             while let Some((segment, payload)) = end.transmit(now) {
                 sent += 1;
@@ -94,7 +94,7 @@ pub(crate) fn main() {
                 }
             }
         }
-        // The clock goes on to what happens next: an arrival or a timer.
+        // The clock moves to the next event: an arrival or a timer.
         let arrival = path.first_key_value().map(|(&(at, _), _)| at);
         let timers = ends.each_ref().map(|end| end.connection.poll_timeout());
         let Some(next) = [arrival, timers[0], timers[1]].into_iter().flatten().min() else { break };

@@ -1,5 +1,5 @@
-//! A server that sends back what it reads, one thread per connection, on a stack of its own behind a
-//! TUN interface. Needs root (or `CAP_NET_ADMIN`) and Linux.
+//! A server that sends back what it reads, one thread per connection, on its own stack behind a TUN
+//! interface. It needs Linux, and root or `CAP_NET_ADMIN`.
 //!
 //! ```sh
 //! cargo build -p unruffled-wire --example echo_server
@@ -11,23 +11,22 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown};
 use std::thread;
 
-use unruffled_tcp::Variant;
 use unruffled_wire::device::Tun;
 use unruffled_wire::driver::{Driver, Handle};
-use unruffled_wire::stack::{Stack, StackConfig};
+use unruffled_wire::stack::{Stack, StackConfig, Variant};
 use unruffled_wire::stream::{TcpListener, TcpStream};
 
-/// The kernel's address on the interface, and ours behind it.
+/// The kernel's address on the interface, and the stack's behind it.
 const KERNEL: [u8; 4] = [10, 77, 0, 1];
-const OURS: [u8; 4] = [10, 77, 0, 2];
-/// Echo (RFC 862).
+const STACK: [u8; 4] = [10, 77, 0, 2];
+/// The echo port (RFC 862).
 const PORT: u16 = 7;
 
-/// A stack behind an interface that it makes.
+/// Makes an interface and starts a stack behind it.
 pub(crate) fn start() -> io::Result<Driver> {
     let tun = Tun::create("echo0", 1500, &[(KERNEL.into(), 24)])?;
-    let variant = Variant::named("rack").expect("one of `unruffled_tcp::ROWS`");
-    let config = StackConfig::new(vec![IpAddr::from(OURS)], variant)?;
+    let variant = Variant::named("unruffled").expect("the recommended sender");
+    let config = StackConfig::new(vec![IpAddr::from(STACK)], variant)?;
     Driver::spawn(tun, Stack::new(config))
 }
 
@@ -43,7 +42,7 @@ fn echo(mut stream: TcpStream) -> io::Result<()> {
 
 /// Accepts connections until the driver stops.
 pub(crate) fn serve(handle: &Handle) -> io::Result<()> {
-    let listener = TcpListener::bind(handle, (OURS, PORT).into(), 128)?;
+    let listener = TcpListener::bind(handle, (STACK, PORT).into(), 128)?;
     println!("echo at {}", listener.local_addr());
     loop {
         let stream = listener.accept()?;
@@ -56,7 +55,7 @@ pub(crate) fn serve(handle: &Handle) -> io::Result<()> {
     }
 }
 
-#[allow(dead_code)] // The tests call what it is made of.
+#[allow(dead_code)] // The tests call the other functions.
 fn main() -> io::Result<()> {
     let driver = start()?;
     serve(&driver.handle())

@@ -1,4 +1,4 @@
-//! Where packets come from and go to: a TUN interface, or anything else that has a descriptor.
+//! Devices that carry packets: a TUN interface, or any type with a descriptor.
 
 use std::io::{self, IoSlice};
 use std::net::IpAddr;
@@ -6,42 +6,47 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use tun_rs::{DeviceBuilder, SyncDevice, VIRTIO_NET_HDR_LEN, VirtioNetHdr};
+use unruffled_stack::Offload;
+use unruffled_stack::codec::Checksums;
 
-use crate::codec::Checksums;
-use crate::stack::Offload;
-
-/// Takes and gives whole packets without waiting. The driver waits on its descriptor. Implement it to
-/// run a stack over something else than a TUN device.
+/// A device that receives and sends whole packets without waiting.
+///
+/// The driver waits on its descriptor. Implement it to run a stack over something other than a TUN
+/// device.
 pub trait Link: AsFd + Send + 'static {
-    /// Octets that [`Link::receive`] may need.
+    /// Returns the size of the buffer that [`Link::receive`] needs, in octets.
     fn largest(&self) -> usize;
 
-    /// Whether it takes packets that are to be cut and summed up behind it.
+    /// Returns whether the device cuts packets into segments and completes their checksums.
     fn offloads(&self) -> bool {
         false
     }
 
-    /// The next packet that has arrived: where it lies in the buffer, and who answers for its
-    /// checksum.
+    /// Receives the next packet into `buffer`; returns its place in the buffer, and whether its
+    /// checksum must be verified.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] when there is none; any other ends the driver.
+    /// [`io::ErrorKind::WouldBlock`] when there is no packet. Any other error ends the driver.
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<(Range<usize>, Checksums)>;
 
-    /// Sends a packet; `offload` is given only where [`Link::offloads`].
+    /// Sends a packet. `offload` is `None` unless [`Link::offloads`] returns true.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] when it must be tried again; after any other the packet counts
-    /// as lost.
+    /// [`io::ErrorKind::WouldBlock`] when the packet must be sent again later. After any other
+    /// error the packet counts as lost.
     fn send(&mut self, packet: &[u8], offload: Option<Offload>) -> io::Result<()>;
 }
 
-/// A TUN interface: the kernel of the network namespace in which it was made is at its other end.
+/// A TUN interface. At its other end is the kernel, in the network namespace where the interface
+/// was made.
 ///
-/// Without offload each packet is one segment, as on any wire. With it up to 64 KiB of segments pass
-/// as one packet both ways, and nobody sums them up: many times as fast, and not for those who want
-/// to see, delay or lose single packets. Each packet then has a `virtio_net_hdr` before it, which must
-/// be right in each: promising checksums and leaving it empty makes connects fail without a word.
+/// Without offload, each packet is one segment, as on any wire. With offload, up to 64 KiB of
+/// segments cross as one packet in either direction, without checksums. This is many times as fast,
+/// but unsuited to a path that observes, delays or loses single packets.
+///
+/// With offload, each packet has a `virtio_net_hdr` in front, which must be correct for each
+/// packet: if it promises a checksum and leaves the fields empty, connections fail without an
+/// error.
 pub struct Tun {
     device: SyncDevice,
     mtu: u16,
@@ -54,20 +59,21 @@ impl std::fmt::Debug for Tun {
     }
 }
 
-/// Packets that the kernel keeps for us; more are lost. The default of 500 is less than a window.
-const QUEUE: u32 = 10_000;
+/// Packets that the kernel queues for this end; further ones are lost. The default of 500 is less
+/// than a window.
+const QUEUE_PACKETS: u32 = 10_000;
 
 impl Tun {
-    /// Makes the interface `name` with these addresses of the kernel, each with the length of its
-    /// prefix, and sets it up.
+    /// Makes the interface `name` and sets it up. The kernel's end has the addresses `kernel`, each
+    /// with the length of its prefix.
     ///
     /// # Errors
-    /// What the kernel says: most often that the right to do this (`CAP_NET_ADMIN`) is missing.
+    /// The kernel's error, most often that the process lacks `CAP_NET_ADMIN`.
     pub fn create(name: &str, mtu: u16, kernel: &[(IpAddr, u8)]) -> io::Result<Self> {
         Self::wrap(Self::builder(name, mtu, kernel).build_sync()?, mtu)
     }
 
-    /// As [`Tun::create`], with offload of segmentation and checksums.
+    /// Makes an interface as [`Tun::create`] does, with offload of segmentation and checksums.
     ///
     /// # Errors
     /// As [`Tun::create`].
@@ -77,17 +83,17 @@ impl Tun {
     }
 
     fn builder(name: &str, mtu: u16, kernel: &[(IpAddr, u8)]) -> DeviceBuilder {
-        let builder = DeviceBuilder::new().name(name).mtu(mtu).tx_queue_len(QUEUE);
+        let builder = DeviceBuilder::new().name(name).mtu(mtu).tx_queue_len(QUEUE_PACKETS);
         kernel.iter().fold(builder, |builder, &(address, prefix)| match address {
             IpAddr::V4(v4) => builder.ipv4(v4, prefix, None),
             IpAddr::V6(v6) => builder.ipv6(v6, prefix),
         })
     }
 
-    /// Takes over a TUN device made elsewhere, without packet information and without offload.
+    /// Wraps a TUN device without packet information and without offload.
     ///
     /// # Errors
-    /// When it cannot be set not to block.
+    /// When it cannot be made non-blocking.
     pub fn wrap(device: SyncDevice, mtu: u16) -> io::Result<Self> {
         device.set_nonblocking(true)?;
         Ok(Self { device, mtu, offload: false })
@@ -100,10 +106,11 @@ impl AsFd for Tun {
     }
 }
 
-/// Flags of a `virtio_net_hdr`: the checksum is yet to be filled in; it has been checked.
+/// Flag of a `virtio_net_hdr`: the checksum must be completed.
 const NEEDS_CHECKSUM: u8 = 1;
+/// Flag of a `virtio_net_hdr`: the checksum has been verified.
 const CHECKED: u8 = 2;
-/// Its kind of segmentation: none.
+/// Segmentation type of a `virtio_net_hdr`: none.
 const ONE_SEGMENT: u8 = 0;
 
 impl Link for Tun {
@@ -121,7 +128,7 @@ impl Link for Tun {
             return Ok((0..len, Checksums::Verify));
         }
         let header = VirtioNetHdr::decode(&buffer[..len])?;
-        // What the kernel itself sends has no checksum yet, and has crossed nothing.
+        // Packets of the kernel itself have no checksum yet, and have crossed no link.
         let trusted = header.flags & (NEEDS_CHECKSUM | CHECKED) != 0;
         let checksums = if trusted { Checksums::Trust } else { Checksums::Verify };
         Ok((VIRTIO_NET_HDR_LEN..len, checksums))
@@ -144,7 +151,7 @@ impl Link for Tun {
                 hdr_len: offload.headers,
                 gso_size: offload.segment.unwrap_or(0),
                 csum_start: offload.transport,
-                // The checksum's place in the TCP header.
+                // Offset of the checksum in the TCP header.
                 csum_offset: 16,
             }
             .encode(&mut header)?;

@@ -1,11 +1,11 @@
-//! The loop between a link and a stack: one thread that reads, fires timers, writes and waits.
+//! The loop between a device and a stack: one thread that reads, fires timers, writes and waits.
 //!
-//! Packets are stamped as they are read, then go through the stack in one go, under one lock; what
-//! the stack has to say is written when the lock is free again. A link that takes no more is waited
-//! for, and until then the stack is asked for nothing more. Applications work on the stack
-//! themselves, and wake the loop if it sleeps.
+//! The loop stamps packets with the time as it reads them, and passes a batch through the stack
+//! under one lock. It writes the answers after it has released the lock. While the device accepts
+//! no packet, the loop takes none from the stack. Applications call the stack from their own
+//! threads, and wake the loop if it sleeps.
 
-mod batch;
+mod outbox;
 mod shared;
 mod turn;
 
@@ -13,14 +13,15 @@ use std::io;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use unruffled_stack::{Counters, Stack, StackError};
+
 pub use shared::Handle;
 
 use crate::device::Link;
-use crate::stack::{Counters, Stack};
 use turn::Loop;
 
-/// Owns the thread; the [`Handle`]s of it are for everybody. Dropping it resets what is still open.
-/// Use it as the program's one way from a device to streams.
+/// A running loop. Streams and listeners are made with its [`Handle`]s. Dropping it resets the
+/// connections that are still open.
 #[derive(Debug)]
 pub struct Driver {
     handle: Handle,
@@ -28,15 +29,16 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// Starts the loop.
+    /// Starts the loop in a thread of its own.
     ///
     /// # Errors
-    /// When the system has no thread or descriptor left.
+    /// When the system can make no thread or no descriptor.
     pub fn spawn(link: impl Link, stack: Stack) -> io::Result<Self> {
         Self::spawn_with(link, stack, || ())
     }
 
-    /// As [`Driver::spawn`]; the loop's thread begins with `prepare`, which may set its priority.
+    /// Starts the loop as [`Driver::spawn`] does; its thread first calls `prepare`, which may set
+    /// its priority.
     ///
     /// # Errors
     /// As [`Driver::spawn`].
@@ -59,15 +61,15 @@ impl Driver {
         Ok(Self { handle, thread: Some(thread) })
     }
 
-    /// For those who want to connect or to listen.
+    /// Returns a handle to connect and to listen with.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
 
-    /// Waits up to `grace` until all connections have ended, resets the others, and stops.
+    /// Waits up to `grace` until all connections have ended, resets the others, and stops the loop.
     ///
     /// # Errors
-    /// What made the link fail, if it did.
+    /// The device's error, if it failed, and [`StackError::Failed`] after a panic.
     pub fn close(mut self, grace: Duration) -> io::Result<Counters> {
         self.handle.stop(grace);
         self.join()?;
@@ -78,12 +80,12 @@ impl Driver {
         match self.thread.take().map(JoinHandle::join) {
             None => Ok(()),
             Some(Ok(result)) => result,
-            Some(Err(_)) => Err(io::Error::other("the driver's thread panicked")),
+            Some(Err(_)) => Err(StackError::Failed.into()),
         }
     }
 }
 
-/// Tells all applications when the thread that holds it panics.
+/// Fails the stack when the thread that holds this panics, so that all who wait receive an error.
 struct FailOnPanic(Handle);
 
 impl Drop for FailOnPanic {
@@ -98,7 +100,7 @@ impl Drop for Driver {
     fn drop(&mut self) {
         if self.thread.is_some() {
             self.handle.stop(Duration::ZERO);
-            // Nobody is left to be told.
+            // A drop cannot return the error.
             let _ = self.join();
         }
     }

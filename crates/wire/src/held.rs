@@ -1,26 +1,29 @@
-//! What an application holds of a stack, and lets go by dropping it: what both kinds of streams and
-//! listeners are made of.
+//! What streams and listeners hold of a stack, and release when they are dropped.
 
 use std::io;
 use std::net::SocketAddr;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use crate::driver::Handle;
-use crate::stack::{BufferSizes, ConnectionId, FourTuple, ListenerId, Options, Stack, StackError};
+use unruffled_stack::{
+    BufferSizes, ConnectionId, FourTuple, Info, ListenerId, Options, Stack, StackError,
+};
 
-/// A connection; dropped, it ends in its own time.
+use crate::driver::Handle;
+use crate::options::to_std;
+
+/// A connection. When it is dropped, it ends in its own time.
 #[derive(Debug)]
 pub(crate) struct HeldConnection {
     handle: Handle,
-    pub(crate) id: ConnectionId,
-    pub(crate) ends: FourTuple,
-    /// Whoever drops it may wait as long as it lingers.
-    pub(crate) may_wait: bool,
+    id: ConnectionId,
+    ends: FourTuple,
+    /// Whether dropping it may wait for as long as the connection lingers.
+    waits_on_drop: bool,
 }
 
 impl HeldConnection {
-    /// Begins to connect to `remote`, from `local` if that is given.
+    /// Starts to connect to `remote`, from `local` if that is given.
     pub(crate) fn connect(
         handle: &Handle,
         local: Option<SocketAddr>,
@@ -33,30 +36,57 @@ impl HeldConnection {
 
     fn new(handle: &Handle, id: ConnectionId) -> io::Result<Self> {
         let ends = handle.with(|stack| stack.ends(id))?;
-        Ok(Self { handle: handle.clone(), id, ends, may_wait: false })
+        Ok(Self { handle: handle.clone(), id, ends, waits_on_drop: false })
     }
 
-    /// Does something to the connection.
-    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Stack, ConnectionId) -> T) -> T {
+    /// Returns the connection with a drop that may wait for as long as the connection lingers.
+    pub(crate) fn waiting_on_drop(self) -> Self {
+        let mut held = self;
+        held.waits_on_drop = true;
+        held
+    }
+
+    pub(crate) fn id(&self) -> ConnectionId {
+        self.id
+    }
+
+    pub(crate) fn ends(&self) -> FourTuple {
+        self.ends
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Stack, ConnectionId) -> T) -> T {
         self.handle.with(|stack| work(stack, self.id))
     }
 
-    /// Asks once; where the answer is pending, `waker` is woken when it is worth asking again.
+    /// Calls `attempt` once. If the result is pending, `waker` is woken once another call may
+    /// succeed.
     pub(crate) fn poll<T>(
         &self,
         waker: &Waker,
-        ask: impl FnOnce(&mut Stack, ConnectionId, &Waker) -> Poll<Result<T, StackError>>,
+        attempt: impl FnOnce(&mut Stack, ConnectionId, &Waker) -> Poll<Result<T, StackError>>,
     ) -> Poll<io::Result<T>> {
-        self.with(|stack, id| ask(stack, id, waker)).map_err(io::Error::from)
+        self.with(|stack, id| attempt(stack, id, waker)).map_err(io::Error::from)
     }
 
-    /// Asks until there is an answer, up to `timeout`.
+    /// Calls `attempt` until it is ready, for at most `timeout`.
     pub(crate) fn wait<T>(
         &self,
         timeout: Option<Duration>,
-        mut ask: impl FnMut(&mut Stack, ConnectionId, &Waker) -> Poll<Result<T, StackError>>,
+        mut attempt: impl FnMut(&mut Stack, ConnectionId, &Waker) -> Poll<Result<T, StackError>>,
     ) -> io::Result<T> {
-        self.handle.wait(timeout, |stack, waker| ask(stack, self.id, waker))
+        self.handle.wait(timeout, |stack, waker| attempt(stack, self.id, waker))
+    }
+
+    pub(crate) fn info(&self) -> io::Result<Info> {
+        self.with(|stack, id| stack.info(id)).map_err(io::Error::from)
+    }
+
+    pub(crate) fn abort(&self) {
+        self.with(|stack, id| stack.abort(id));
+    }
+
+    pub(crate) fn finish(&self) {
+        self.with(|stack, id| stack.finish(id));
     }
 
     pub(crate) fn options(&self) -> io::Result<Options> {
@@ -72,38 +102,39 @@ impl HeldConnection {
         self.with(|stack, id| stack.buffer_sizes(id)).map_err(io::Error::from)
     }
 
-    /// Waits until the peer has acknowledged all, as long as the application has said; after that
-    /// the connection is reset.
+    /// Waits until the peer has acknowledged everything, for as long as the connection lingers, and
+    /// then resets the connection.
     fn linger(&self) {
         let Ok(Options { linger: Some(span), .. }) = self.options() else { return };
-        if span == unruffled_units::Duration::ZERO {
+        if span == unruffled_stack::Duration::ZERO {
             return;
         }
-        self.with(|stack, id| stack.finish(id));
-        let span = Some(crate::options::standard(span));
+        self.finish();
+        let span = Some(to_std(span));
         let waited = self.wait(span, |stack, id, waker| stack.poll_acknowledged(id, waker));
         if waited.is_err() {
-            // If it has ended already, that does nothing.
-            self.with(|stack, id| stack.abort(id));
+            // This has no effect if the connection has ended already.
+            self.abort();
         }
     }
 }
 
 impl Drop for HeldConnection {
     fn drop(&mut self) {
-        if self.may_wait {
+        if self.waits_on_drop {
             self.linger();
         }
         self.handle.with(|stack| stack.release(self.id));
     }
 }
 
-/// A listener; dropped, it closes the port and resets those that nobody accepted.
+/// A listener. When it is dropped, its port is closed, and connections that were never accepted are
+/// reset.
 #[derive(Debug)]
 pub(crate) struct HeldListener {
-    pub(crate) handle: Handle,
-    pub(crate) id: ListenerId,
-    pub(crate) address: SocketAddr,
+    handle: Handle,
+    id: ListenerId,
+    address: SocketAddr,
 }
 
 impl HeldListener {
@@ -115,9 +146,26 @@ impl HeldListener {
         Ok(Self { handle: handle.clone(), id, address: at.unwrap_or(address) })
     }
 
-    /// Takes over a connection that this listener gave.
-    pub(crate) fn hold(&self, id: ConnectionId) -> io::Result<HeldConnection> {
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Waits for the next connection, for at most `timeout`.
+    pub(crate) fn wait(&self, timeout: Option<Duration>) -> io::Result<HeldConnection> {
+        let id = self.handle.wait(timeout, |stack, waker| stack.poll_accept(self.id, waker))?;
         HeldConnection::new(&self.handle, id)
+    }
+
+    /// Returns the next connection. If there is none, `waker` is woken once another call may
+    /// succeed.
+    pub(crate) fn poll(&self, waker: &Waker) -> Poll<io::Result<HeldConnection>> {
+        let accepted = self.handle.with(|stack| stack.poll_accept(self.id, waker));
+        accepted.map(|id| HeldConnection::new(&self.handle, id?))
+    }
+
+    /// Removes `waker` from those that wait for a connection.
+    pub(crate) fn stop_waiting(&self, waker: &Waker) {
+        self.handle.with(|stack| stack.stop_accepting(self.id, waker));
     }
 
     pub(crate) fn options(&self) -> io::Result<Options> {

@@ -1,20 +1,19 @@
-//! The engine on the wire: a real TCP in a process of its own.
+//! A TCP of its own on real packets, in a process of its own.
 //!
-//! [`codec`] turns segments into IP packets and back; [`buffer`] keeps what has been written and
-//! what has arrived; [`stack`] holds many connections and, like the engine, does no I/O and knows no
-//! clock. A [`driver`] runs a stack over a [`device`] in one thread, and programs are written with what
-//! [`stream`] and [`asynchronous`] have: types like those of `std::net` and of `tokio::net`.
+//! A [`driver`] runs a [`stack`] over a [`device`] in one thread. Programs use the types of
+//! [`stream`], which are like those of `std::net`, or of [`asynchronous`], which are like those of
+//! `tokio::net`. The stack itself, with [`codec`] and [`buffer`], is the crate `unruffled-stack`;
+//! it does no I/O.
 //!
-//! Behind a TUN interface the peer is the kernel, or whoever it forwards to:
+//! Behind a TUN interface the peer is the kernel, or a host that the kernel forwards to:
 //!
 //! ```no_run
-//! use unruffled_tcp::Variant;
 //! use unruffled_wire::device::Tun;
 //! use unruffled_wire::driver::Driver;
-//! use unruffled_wire::stack::{Stack, StackConfig};
+//! use unruffled_wire::stack::{Stack, StackConfig, Variant};
 //!
 //! # fn main() -> std::io::Result<()> {
-//! let variant = Variant::named("rack").expect("one of `unruffled_tcp::ROWS`");
+//! let variant = Variant::named("unruffled").expect("the recommended sender");
 //! let config = StackConfig::new(vec!["10.0.0.2".parse().expect("an address")], variant)?;
 //! let kernel = ("10.0.0.1".parse().expect("an address"), 24);
 //! let driver = Driver::spawn(Tun::create("tun0", 1500, &[kernel])?, Stack::new(config))?;
@@ -22,8 +21,8 @@
 //! # }
 //! ```
 //!
-//! That needs rights. Anything that carries packets will do as well, a pair of sockets for instance,
-//! and then two stacks speak with each other:
+//! This needs the right to make an interface. Any other type that carries packets works too, for
+//! instance a pair of sockets that joins two stacks:
 //!
 //! ```
 //! use std::io::{self, Read, Write};
@@ -32,11 +31,10 @@
 //! use std::os::fd::{AsFd, BorrowedFd};
 //! use std::os::unix::net::UnixDatagram;
 //!
-//! use unruffled_tcp::Variant;
 //! use unruffled_wire::codec::Checksums;
 //! use unruffled_wire::device::Link;
 //! use unruffled_wire::driver::Driver;
-//! use unruffled_wire::stack::{Offload, Stack, StackConfig};
+//! use unruffled_wire::stack::{Offload, Stack, StackConfig, Variant};
 //! use unruffled_wire::stream::{TcpListener, TcpStream};
 //!
 //! /// A link on which each datagram is a packet.
@@ -61,7 +59,7 @@
 //! }
 //!
 //! fn stack(address: IpAddr) -> io::Result<Stack> {
-//!     let variant = Variant::named("rack").expect("one of `unruffled_tcp::ROWS`");
+//!     let variant = Variant::named("unruffled").expect("the recommended sender");
 //!     StackConfig::new(vec![address], variant).map(Stack::new)
 //! }
 //!
@@ -90,16 +88,16 @@
 //! # }
 //! ```
 //!
-//! Streams have the options of sockets (`set_nodelay`, `set_keepalive`, `set_user_timeout`, sizes of
-//! buffers, `set_linger`), which a listener's connections take over from it; `info()` tells what
-//! Linux's `TCP_INFO` does, and `into_split` parts reading from writing.
+//! Streams and listeners have the options of sockets ([`SocketOptions`]); a listener's connections
+//! start with the listener's. `info()` returns what Linux's `TCP_INFO` does, and `into_split`
+//! separates reading from writing.
 //!
-//! `examples/` has an echo server and an asynchronous client over TUN, and the engine driven by hand.
+//! `examples/` has an echo server and an asynchronous client over TUN, and the engine driven by
+//! hand.
 
 #![forbid(unsafe_code)]
 
 pub mod asynchronous;
-mod common;
 pub mod device;
 pub mod driver;
 mod held;
@@ -107,5 +105,6 @@ mod options;
 pub mod stream;
 mod waiting;
 
+pub use options::SocketOptions;
 pub use unruffled_stack as stack;
 pub use unruffled_stack::{buffer, codec};

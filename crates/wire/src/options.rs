@@ -1,106 +1,156 @@
-//! The settings of sockets as methods, the same for both kinds of streams and of listeners.
+//! The settings of streams and listeners as methods.
 
+use std::io;
 use std::time;
 
-use unruffled_units::Duration;
+use unruffled_stack::{BufferSizes, Duration, KeepAlive, Options};
 
-/// The engine's kind of span; more than 584 years are as many.
-pub(crate) fn span(of: time::Duration) -> Duration {
-    Duration::from_nanos(u64::try_from(of.as_nanos()).unwrap_or(u64::MAX))
+/// Converts a time span of the standard library; a span above 584 years becomes 584 years.
+pub(crate) fn from_std(span: time::Duration) -> Duration {
+    Duration::from_nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// The standard library's kind.
-pub(crate) fn standard(of: Duration) -> time::Duration {
-    time::Duration::from_nanos(of.as_nanos())
+/// Converts a time span into the standard library's type.
+pub(crate) fn to_std(span: Duration) -> time::Duration {
+    time::Duration::from_nanos(span.as_nanos())
 }
 
-/// Gives `$socket`, which holds a connection or a listener as `held`, its settings.
-macro_rules! socket_options {
-    ($socket:ty) => {
-        /// Settings. A listener's are what its connections begin with; a connection's hold at once.
-        /// Each fails only when there is no such connection or listener any more, because the stack
-        /// has failed.
-        impl $socket {
-            /// Whether small segments leave at once (`TCP_NODELAY`).
-            pub fn nodelay(&self) -> std::io::Result<bool> {
-                Ok(self.held.options()?.nodelay)
-            }
+/// The settings of a stream or a listener, like those of `std::net`'s types and of `socket2`.
+///
+/// A listener's connections start with the listener's settings. A connection's settings take effect
+/// at once. Each method fails only when the connection or listener no longer exists because the
+/// stack has failed.
+pub trait SocketOptions {
+    /// Returns all settings.
+    ///
+    /// # Errors
+    /// When the connection or listener no longer exists.
+    fn options(&self) -> io::Result<Options>;
 
-            /// Whether small segments leave at once, or wait while anything is unacknowledged
-            /// (Nagle's algorithm; RFC 9293, section 3.7.4).
-            pub fn set_nodelay(&self, nodelay: bool) -> std::io::Result<()> {
-                self.held.set_options(|options| options.nodelay = nodelay)
-            }
+    /// Changes settings.
+    ///
+    /// # Errors
+    /// As [`SocketOptions::options`].
+    fn set_options(&self, change: impl FnOnce(&mut Options)) -> io::Result<()>;
 
-            /// When a silent peer is asked whether it is there, if at all (`SO_KEEPALIVE`).
-            pub fn keepalive(&self) -> std::io::Result<Option<unruffled_tcp::KeepAlive>> {
-                Ok(self.held.options()?.keepalive)
-            }
+    /// Returns the sizes of the buffers.
+    ///
+    /// # Errors
+    /// As [`SocketOptions::options`].
+    fn buffer_sizes(&self) -> io::Result<BufferSizes>;
 
-            /// When to ask a silent peer whether it is there (RFC 9293, section 3.8.4), once a second
-            /// at the most, and how often before the connection ends with
-            /// [`std::io::ErrorKind::TimedOut`].
-            pub fn set_keepalive(
-                &self,
-                keepalive: Option<unruffled_tcp::KeepAlive>,
-            ) -> std::io::Result<()> {
-                self.held.set_options(|options| options.keepalive = keepalive)
-            }
+    /// Returns whether small segments are sent at once (`TCP_NODELAY`).
+    ///
+    /// # Errors
+    /// As [`SocketOptions::options`].
+    fn nodelay(&self) -> io::Result<bool> {
+        Ok(self.options()?.nodelay)
+    }
 
-            /// How long what was sent may stay unacknowledged (`TCP_USER_TIMEOUT`).
-            pub fn user_timeout(&self) -> std::io::Result<Option<std::time::Duration>> {
-                Ok(self.held.options()?.user_timeout.map(crate::options::standard))
-            }
+    /// Sets whether small segments are sent at once. If not, they wait while anything is
+    /// unacknowledged (Nagle's algorithm; RFC 9293, section 3.7.4).
+    ///
+    /// # Errors
+    /// As [`SocketOptions::options`].
+    fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
+        self.set_options(|options| options.nodelay = nodelay)
+    }
 
-            /// How long what was sent, or a probe of a closed window, may stay without an answer
-            /// before the connection ends with [`std::io::ErrorKind::TimedOut`] (RFC 9293, section
-            /// 3.8.3; RFC 5482); none for ever, zero for as long as without this setting.
-            pub fn set_user_timeout(
-                &self,
-                timeout: Option<std::time::Duration>,
-            ) -> std::io::Result<()> {
-                let timeout = timeout.map(crate::options::span);
-                self.held.set_options(|options| options.user_timeout = timeout)
-            }
+    /// Returns when a silent peer is probed (`SO_KEEPALIVE`); `None` for never.
+    ///
+    /// # Errors
+    /// As [`SocketOptions::options`].
+    fn keepalive(&self) -> io::Result<Option<KeepAlive>> {
+        Ok(self.options()?.keepalive)
+    }
 
-            /// Octets that may be written ahead of acknowledgements at the most (`SO_SNDBUF`).
-            pub fn send_buffer_size(&self) -> std::io::Result<usize> {
-                Ok(self.held.buffer_sizes()?.send)
-            }
+    /// Sets when a silent peer is probed (RFC 9293, section 3.8.4), at most once a second, and
+    /// after how many probes the connection ends with [`io::ErrorKind::TimedOut`].
+    ///
+    /// # Errors
+    /// As [`SocketOptions::options`].
+    fn set_keepalive(&self, keepalive: Option<KeepAlive>) -> io::Result<()> {
+        self.set_options(|options| options.keepalive = keepalive)
+    }
 
-            /// Octets that may be written ahead of acknowledgements. Without, the buffer grows as it
-            /// is used; a size is there at once, or as much of it as the stack's memory leaves.
-            pub fn set_send_buffer_size(&self, octets: usize) -> std::io::Result<()> {
-                self.held.set_options(|options| options.send_buffer = Some(octets))
-            }
+    /// Returns the longest time that sent data may stay unacknowledged (`TCP_USER_TIMEOUT`); `None`
+    /// waits without limit.
+    ///
+    /// # Errors
+    /// As [`SocketOptions::options`].
+    fn user_timeout(&self) -> io::Result<Option<time::Duration>> {
+        Ok(self.options()?.user_timeout.map(to_std))
+    }
 
-            /// Octets that may arrive ahead of the reader (`SO_RCVBUF`): the receive window.
-            pub fn recv_buffer_size(&self) -> std::io::Result<usize> {
-                Ok(self.held.buffer_sizes()?.receive)
-            }
+    /// Sets the longest time that sent data, or a probe of a closed window, may stay unanswered
+    /// before the connection ends with [`io::ErrorKind::TimedOut`] (RFC 9293, section 3.8.3; RFC
+    /// 5482).
+    ///
+    /// `None` waits without limit; zero restores the stack's default.
+    ///
+    /// # Errors
+    /// As [`SocketOptions::options`].
+    fn set_user_timeout(&self, timeout: Option<time::Duration>) -> io::Result<()> {
+        self.set_options(|options| options.user_timeout = timeout.map(from_std))
+    }
 
-            /// Octets that may arrive ahead of the reader. Without, the window grows with what is
-            /// read; a size is promised at once, or as much of it as the stack's memory leaves, in
-            /// units of the window's scale and within it. What was promised may still come.
-            pub fn set_recv_buffer_size(&self, octets: usize) -> std::io::Result<()> {
-                self.held.set_options(|options| options.receive_buffer = Some(octets))
-            }
+    /// Returns the most octets that may be written ahead of acknowledgements (`SO_SNDBUF`).
+    ///
+    /// # Errors
+    /// As [`SocketOptions::options`].
+    fn send_buffer_size(&self) -> io::Result<usize> {
+        Ok(self.buffer_sizes()?.send)
+    }
 
-            /// How long what was written has to be acknowledged once the stream is dropped
-            /// (`SO_LINGER`).
-            pub fn linger(&self) -> std::io::Result<Option<std::time::Duration>> {
-                Ok(self.held.options()?.linger.map(crate::options::standard))
-            }
+    /// Sets the octets that may be written ahead of acknowledgements.
+    ///
+    /// Without a call, the buffer grows as it is used. A size takes effect at once, as far as the
+    /// stack's memory allows.
+    ///
+    /// # Errors
+    /// As [`SocketOptions::options`].
+    fn set_send_buffer_size(&self, octets: usize) -> io::Result<()> {
+        self.set_options(|options| options.send_buffer = Some(octets))
+    }
 
-            /// How long what was written has to be acknowledged once the stream is dropped, before
-            /// the connection is reset: zero resets it at once, none leaves it to the stack's bounds.
-            /// Dropping a blocking stream waits meanwhile, dropping an asynchronous one never does.
-            pub fn set_linger(&self, linger: Option<std::time::Duration>) -> std::io::Result<()> {
-                let linger = linger.map(crate::options::span);
-                self.held.set_options(|options| options.linger = linger)
-            }
-        }
-    };
+    /// Returns the most octets that may arrive ahead of the reader (`SO_RCVBUF`): the receive
+    /// window.
+    ///
+    /// # Errors
+    /// As [`SocketOptions::options`].
+    fn recv_buffer_size(&self) -> io::Result<usize> {
+        Ok(self.buffer_sizes()?.receive)
+    }
+
+    /// Sets the octets that may arrive ahead of the reader.
+    ///
+    /// Without a call, the window grows with what is read. A size takes effect at once, as far as
+    /// the stack's memory allows, in units of the window scale and within it. What the window
+    /// already promised may still arrive.
+    ///
+    /// # Errors
+    /// As [`SocketOptions::options`].
+    fn set_recv_buffer_size(&self, octets: usize) -> io::Result<()> {
+        self.set_options(|options| options.receive_buffer = Some(octets))
+    }
+
+    /// Returns the time that unacknowledged data has once the stream is dropped (`SO_LINGER`).
+    ///
+    /// # Errors
+    /// As [`SocketOptions::options`].
+    fn linger(&self) -> io::Result<Option<time::Duration>> {
+        Ok(self.options()?.linger.map(to_std))
+    }
+
+    /// Sets the time that unacknowledged data has once the stream is dropped, before the connection
+    /// is reset.
+    ///
+    /// Zero resets the connection at once; `None` leaves the time to the stack's limits. Dropping a
+    /// blocking stream waits meanwhile; dropping an asynchronous one never waits.
+    ///
+    /// # Errors
+    /// As [`SocketOptions::options`].
+    fn set_linger(&self, linger: Option<time::Duration>) -> io::Result<()> {
+        self.set_options(|options| options.linger = linger.map(from_std))
+    }
 }
-
-pub(crate) use socket_options;

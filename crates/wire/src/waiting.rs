@@ -1,4 +1,4 @@
-//! Who waits for a stack: threads, and tasks of an executor.
+//! What waits for a stack: threads, and the tasks of an executor.
 
 mod task;
 mod thread;

@@ -1,7 +1,7 @@
-//! Many connections one after another leave nothing behind. Alone in its process, whose memory and
-//! descriptors are counted.
+//! Connections leave nothing behind. The test is alone in its process, whose memory and descriptors
+//! it counts.
 
-#![allow(clippy::unwrap_used)] // A test that fails may as well panic in its helpers.
+#![allow(clippy::unwrap_used)] // A failing test may panic in its helpers.
 
 #[path = "it/lab.rs"]
 #[allow(dead_code)] // This test uses a part of it.
@@ -19,7 +19,7 @@ use unruffled_wire::asynchronous::{TcpListener, TcpStream};
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// Sends a number and the end one way, and then back.
+/// Sends a number and the end of the stream one way, and then back.
 async fn talk(
     mut one: impl AsyncRead + AsyncWrite + Unpin,
     mut other: impl AsyncRead + AsyncWrite + Unpin,
@@ -37,7 +37,7 @@ async fn talk(
 
 #[test]
 fn ten_thousand_connections_one_after_another_leave_nothing_behind() {
-    let msl = unruffled_units::Duration::from_millis(5);
+    let msl = unruffled_wire::stack::Duration::from_millis(5);
     Lab::with_tasks(
         move |config| config.connection.msl = msl,
         async |lab| {
@@ -46,7 +46,7 @@ fn ten_thousand_connections_one_after_another_leave_nothing_behind() {
             let theirs = theirs.unwrap();
             let (to, ours) = (theirs.local_addr().unwrap(), (lab.ours(true), 0).into());
             let ours = TcpListener::bind(&handle, ours, 1).unwrap();
-            // Octets allocated and descriptors open, when all has ended after so many more.
+            // Octets allocated and descriptors open after so many more connections have ended.
             let after = async |rounds: u32| {
                 for round in 0..rounds / 2 {
                     let (one, other) =
@@ -64,7 +64,8 @@ fn ten_thousand_connections_one_after_another_leave_nothing_behind() {
             let (octets_later, descriptors_later) = after(9000).await;
             println!("{octets} octets, then {octets_later}");
             assert_eq!(descriptors_later, descriptors);
-            // Tables may have doubled once more; the least allocation for each would be this much.
+            // Tables may have doubled once more. Each leaked connection would take at least 16
+            // octets.
             assert!(octets_later < octets + 9000 * 16, "{octets} octets, then {octets_later}");
         },
     );

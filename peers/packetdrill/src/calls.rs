@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::os::raw::c_int;
 use std::task::{Poll, Waker};
 
-use unruffled_tcp::State;
 use unruffled_stack::{ConnectionId, StackError};
+use unruffled_tcp::State;
 
 use crate::clock::{host, until};
 use crate::descriptor::Kind;

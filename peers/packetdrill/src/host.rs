@@ -8,10 +8,10 @@ use std::os::raw::c_int;
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
-use unruffled_tcp::Variant;
-use unruffled_units::Instant;
 use unruffled_stack::codec::Checksums;
 use unruffled_stack::{ConnectionId, Options, Stack, StackConfig, StackError};
+use unruffled_tcp::Variant;
+use unruffled_units::Instant;
 
 use crate::descriptor::{Descriptor, Kind};
 use crate::packet;

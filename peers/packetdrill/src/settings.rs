@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
+use unruffled_stack::Options;
 use unruffled_tcp::{Config, IpVersion, Variant};
 use unruffled_units::Duration;
-use unruffled_stack::Options;
 
 /// Settings of the stack, which socket options change until it is made.
 #[derive(Clone, Debug)]

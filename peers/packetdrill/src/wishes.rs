@@ -2,9 +2,9 @@
 
 use std::os::raw::c_int;
 
+use unruffled_stack::Options;
 use unruffled_tcp::KeepAlive;
 use unruffled_units::Duration;
-use unruffled_stack::Options;
 
 /// Options that have been set; the others are the stack's.
 #[derive(Clone, Copy, Debug, Default)]

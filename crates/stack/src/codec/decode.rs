@@ -1,4 +1,4 @@
-//! From octets to a segment.
+//! Reading packets.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,12 +8,13 @@ use etherparse::{
 };
 use unruffled_tcp::{Flags, Segment, SeqNr, Timestamps, Unreachable};
 
-use super::{Arrival, Checksums, Malformed, Packet, TooBig, Unreached, sum};
+use super::packet::{Arrival, Checksums, Malformed, Packet, TooBig, Unreached};
+use super::sum;
 
-/// Reads one packet.
+/// Reads one packet, IP header first.
 ///
 /// # Errors
-/// The reason for which it must be dropped.
+/// The reason why the packet must be dropped.
 pub fn decode(bytes: &[u8], checksums: Checksums) -> Result<Packet<'_>, Malformed> {
     let ip = IpSlice::from_slice(bytes).map_err(|_| Malformed::Ip)?;
     if let IpSlice::Ipv4(v4) = &ip
@@ -45,7 +46,7 @@ pub fn decode(bytes: &[u8], checksums: Checksums) -> Result<Packet<'_>, Malforme
         return Err(Malformed::Flags);
     }
     if from == to {
-        // An answer would ask for another one, without end (the "land" attack).
+        // The answer would arrive here and be answered again, without end (the "land" attack).
         return Err(Malformed::Address);
     }
     let payload = tcp.payload();
@@ -67,8 +68,8 @@ pub fn decode(bytes: &[u8], checksums: Checksums) -> Result<Packet<'_>, Malforme
     Ok(Packet::Tcp(Arrival { from, to, segment, payload }))
 }
 
-/// Whether it is one host's: a packet from elsewhere is not answered, and nobody is called there (RFC
-/// 9293, MUST-46, MUST-57, MUST-63).
+/// Returns whether the address can belong to a single host. Packets from other addresses are not
+/// answered, and connections to them are not opened (RFC 9293, MUST-46, MUST-57, MUST-63).
 pub(crate) fn answerable(address: IpAddr) -> bool {
     let broadcast = matches!(address, IpAddr::V4(v4) if v4.is_broadcast());
     !(address.is_multicast() || address.is_unspecified() || broadcast)
@@ -81,8 +82,8 @@ fn read_options(options: &[u8], segment: &mut Segment) -> Result<(), Malformed> 
         match rest.next() {
             None => return Ok(()),
             Some(Ok(option)) => take_option(&option, segment),
-            // What is unknown, or of another length than its kind has, is passed over by its length, as
-            // in Linux (RFC 9293, MUST-6 and MUST-7).
+            // An option of unknown kind, or of a wrong length for its kind, is skipped by its
+            // length, as in Linux (RFC 9293, MUST-6 and MUST-7).
             Some(Err(_)) => {
                 let len = before.get(1).map_or(0, |&len| usize::from(len));
                 let behind = before.get(len..).filter(|_| len >= 2).ok_or(Malformed::Options)?;
@@ -112,23 +113,23 @@ fn take_option(option: &TcpOptionElement, segment: &mut Segment) {
     }
 }
 
-/// What an ICMP message says of the packet that it quotes.
-enum Said {
+/// The report of an ICMP message about the packet that it quotes.
+enum Report {
     TooBig(u32),
     Unreachable(Unreachable),
 }
 
-/// Destination unreachable (RFC 792; RFC 1122, section 3.2.2.1; the MTU stands where RFC 1191 put
-/// it).
+/// Reads an ICMP message: destination unreachable (RFC 792; RFC 1122, section 3.2.2.1), with the
+/// MTU of RFC 1191.
 fn icmp(message: &[u8]) -> Result<Packet<'static>, Malformed> {
     let (head, quoted) = message.split_at_checked(8).ok_or(Malformed::Protocol)?;
     if !sum::fold(sum::add(0, message)) != 0 {
         return Err(Malformed::Checksum);
     }
-    let said = match head[..2] {
-        [3, 4] => Said::TooBig(u32::from(u16::from_be_bytes([head[6], head[7]]))),
-        [3, 2 | 3 | 13] => Said::Unreachable(Unreachable::Port),
-        [3, 0 | 1 | 5..=12] => Said::Unreachable(Unreachable::Host),
+    let report = match head[..2] {
+        [3, 4] => Report::TooBig(u32::from(u16::from_be_bytes([head[6], head[7]]))),
+        [3, 2 | 3 | 13] => Report::Unreachable(Unreachable::Port),
+        [3, 0 | 1 | 5..=12] => Report::Unreachable(Unreachable::Host),
         _ => return Err(Malformed::Protocol),
     };
     let ip = Ipv4HeaderSlice::from_slice(quoted).map_err(|_| Malformed::Ip)?;
@@ -136,19 +137,20 @@ fn icmp(message: &[u8]) -> Result<Packet<'static>, Malformed> {
         return Err(Malformed::Protocol);
     }
     let (from, to) = (ip.source_addr().into(), ip.destination_addr().into());
-    about(from, to, &quoted[ip.slice().len()..], said)
+    about(from, to, &quoted[ip.slice().len()..], report)
 }
 
-/// Destination unreachable and packet too big (RFC 4443, sections 3.1 and 3.2).
+/// Reads an ICMPv6 message: destination unreachable or packet too big (RFC 4443, sections 3.1 and
+/// 3.2).
 fn icmpv6(message: &[u8], from: IpAddr, to: IpAddr) -> Result<Packet<'static>, Malformed> {
     let (head, quoted) = message.split_at_checked(8).ok_or(Malformed::Protocol)?;
     if sum::transport(from, to, 58, message) != 0 {
         return Err(Malformed::Checksum);
     }
-    let said = match head[..2] {
-        [2, 0] => Said::TooBig(u32::from_be_bytes([head[4], head[5], head[6], head[7]])),
-        [1, 1 | 4] => Said::Unreachable(Unreachable::Port),
-        [1, 0 | 2 | 3 | 5 | 6] => Said::Unreachable(Unreachable::Host),
+    let report = match head[..2] {
+        [2, 0] => Report::TooBig(u32::from_be_bytes([head[4], head[5], head[6], head[7]])),
+        [1, 1 | 4] => Report::Unreachable(Unreachable::Port),
+        [1, 0 | 2 | 3 | 5 | 6] => Report::Unreachable(Unreachable::Host),
         _ => return Err(Malformed::Protocol),
     };
     let ip = Ipv6HeaderSlice::from_slice(quoted).map_err(|_| Malformed::Ip)?;
@@ -156,17 +158,23 @@ fn icmpv6(message: &[u8], from: IpAddr, to: IpAddr) -> Result<Packet<'static>, M
         return Err(Malformed::Protocol);
     }
     let (from, to) = (ip.source_addr().into(), ip.destination_addr().into());
-    about(from, to, &quoted[ip.slice().len()..], said)
+    about(from, to, &quoted[ip.slice().len()..], report)
 }
 
-fn about(from: IpAddr, to: IpAddr, tcp: &[u8], said: Said) -> Result<Packet<'static>, Malformed> {
-    // Eight octets are all that a router must quote: the ports and the sequence number.
+/// Returns the report with the ports and the sequence number of the quoted TCP header.
+fn about(
+    from: IpAddr,
+    to: IpAddr,
+    tcp: &[u8],
+    report: Report,
+) -> Result<Packet<'static>, Malformed> {
+    // A router must quote only eight octets: the ports and the sequence number.
     let &[a, b, c, d, e, f, g, h] = tcp.first_chunk::<8>().ok_or(Malformed::Tcp)?;
     let from = SocketAddr::new(from, u16::from_be_bytes([a, b]));
     let to = SocketAddr::new(to, u16::from_be_bytes([c, d]));
     let seq = SeqNr(u32::from_be_bytes([e, f, g, h]));
-    Ok(match said {
-        Said::TooBig(mtu) => Packet::TooBig(TooBig { from, to, seq, mtu }),
-        Said::Unreachable(what) => Packet::Unreached(Unreached { from, to, seq, what }),
+    Ok(match report {
+        Report::TooBig(mtu) => Packet::TooBig(TooBig { from, to, seq, mtu }),
+        Report::Unreachable(what) => Packet::Unreached(Unreached { from, to, seq, what }),
     })
 }

@@ -1,4 +1,4 @@
-//! From a segment to octets.
+//! Writing packets.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -6,18 +6,21 @@ use unruffled_tcp::Segment;
 
 use super::sum;
 
-/// TTL, or hop limit, of what leaves.
-const HOPS: u8 = 64;
-/// TCP's number (RFC 9293, section 3.9.2).
+/// TTL or hop limit of packets.
+const HOP_LIMIT: u8 = 64;
+/// TCP's protocol number (RFC 9293, section 3.9.2).
 const PROTOCOL: u8 = 6;
-/// Octets of the headers of IPv4 and of TCP without options, and of all options that one can have.
-const V4: usize = 20;
-const TCP: usize = 20;
-const MOST_OPTIONS: usize = 40;
+/// Octets of an IPv4 header and of a TCP header, both without options.
+const V4_HEADER: usize = 20;
+const TCP_HEADER: usize = 20;
+/// Most octets of options in a TCP header.
+const MAX_OPTIONS: usize = 40;
 
-/// Appends the packet that carries `segment` to `out`. The payload comes in two pieces, as it lies
-/// in a ring; together they are as long as the segment says. Gives the packet's length, or nothing
-/// if no packet can hold it (or the addresses are of different families), and then appends nothing.
+/// Appends the packet that carries `segment` to `out`, and returns the packet's length.
+///
+/// The payload comes in two pieces, as it lies in a ring; together they have `segment.len` octets.
+/// If the segment is too large for a packet, or the addresses are of different families, nothing is
+/// appended and the result is `None`.
 pub fn encode(
     from: SocketAddr,
     to: SocketAddr,
@@ -31,9 +34,9 @@ pub fn encode(
     Some(len)
 }
 
-/// As [`encode`], but where the checksum belongs stands only the sum over the pseudo header: whoever
-/// cuts the packet into segments, or sends it, sums up the rest. Gives the length of the packet and
-/// where in it the TCP header begins.
+/// Appends a packet as [`encode`] does, with the sum over the pseudo header in place of the
+/// checksum. The device, which may cut the packet into segments, or [`sum_up`] completes it.
+/// Returns the length of the packet and the offset of the TCP header in it.
 pub fn encode_for_offload(
     from: SocketAddr,
     to: SocketAddr,
@@ -48,13 +51,15 @@ pub fn encode_for_offload(
     Some((len, transport - start))
 }
 
-/// Does what [`encode_for_offload`] left to others, for a packet that is one segment.
+/// Completes the checksum of a packet that [`encode_for_offload`] wrote, for a packet of one
+/// segment.
 pub fn sum_up(packet: &mut [u8], transport: usize) {
     let sum = !sum::fold(sum::add(0, &packet[transport..]));
     packet[transport + 16..transport + 18].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// Appends the packet, its TCP checksum zero; gives its length, and where TCP begins in `out`.
+/// Appends the packet with a TCP checksum of zero; returns its length and the offset of the TCP
+/// header in `out`.
 fn assemble(
     from: SocketAddr,
     to: SocketAddr,
@@ -67,7 +72,7 @@ fn assemble(
     let mut headers = Headers::default();
     let pure = pure_len(to.ip());
     let options = segment_options(segment);
-    let carried = u16::try_from(TCP + options.len + payload_len).ok()?;
+    let carried = u16::try_from(TCP_HEADER + options.len + payload_len).ok()?;
     match (from.ip(), to.ip()) {
         (IpAddr::V4(from), IpAddr::V4(to)) => headers.put_v4(carried, from, to)?,
         (IpAddr::V6(from), IpAddr::V6(to)) => headers.put_v6(carried, from, to),
@@ -80,28 +85,28 @@ fn assemble(
     out.extend_from_slice(headers.as_slice());
     out.extend_from_slice(payload.0);
     out.extend_from_slice(payload.1);
-    Some((out.len() - start, start + pure - TCP))
+    Some((out.len() - start, start + pure - TCP_HEADER))
 }
 
-/// Octets of IP and TCP headers that go before the payload of `segment`.
+/// Returns the octets of IP and TCP headers in front of the payload of `segment`.
 pub fn header_len(to: IpAddr, segment: &Segment) -> usize {
     pure_len(to) + segment_options(segment).len
 }
 
-/// Octets of IP and TCP headers without options.
+/// Returns the octets of IP and TCP headers without options.
 pub fn pure_len(to: IpAddr) -> usize {
     if to.is_ipv4() { 40 } else { 60 }
 }
 
-/// Octets that are put one behind the other.
+/// An array that is filled from the front.
 struct Octets<const N: usize> {
     octets: [u8; N],
     len: usize,
 }
 
-/// The headers of one packet: IPv6, TCP and all options at the most.
-type Headers = Octets<{ 40 + TCP + MOST_OPTIONS }>;
-type Options = Octets<MOST_OPTIONS>;
+/// The headers of one packet: at most IPv6, TCP and all options.
+type Headers = Octets<{ 40 + TCP_HEADER + MAX_OPTIONS }>;
+type Options = Octets<MAX_OPTIONS>;
 
 impl<const N: usize> Default for Octets<N> {
     fn default() -> Self {
@@ -121,12 +126,12 @@ impl<const N: usize> Octets<N> {
 }
 
 impl Headers {
-    /// RFC 791, section 3.1. Never fragmented, so the identification says nothing (RFC 6864, section
-    /// 4.1).
+    /// Appends an IPv4 header (RFC 791, section 3.1). The packet is never fragmented, so the
+    /// identification has no meaning (RFC 6864, section 4.1).
     fn put_v4(&mut self, carried: u16, from: Ipv4Addr, to: Ipv4Addr) -> Option<()> {
         const DO_NOT_FRAGMENT: u8 = 0x40;
-        let [high, low] = carried.checked_add(V4 as u16)?.to_be_bytes();
-        self.put(&[0x45, 0, high, low, 0, 0, DO_NOT_FRAGMENT, 0, HOPS, PROTOCOL, 0, 0]);
+        let [high, low] = carried.checked_add(V4_HEADER as u16)?.to_be_bytes();
+        self.put(&[0x45, 0, high, low, 0, 0, DO_NOT_FRAGMENT, 0, HOP_LIMIT, PROTOCOL, 0, 0]);
         self.put(&from.octets());
         self.put(&to.octets());
         let sum = !sum::fold(sum::add(0, self.as_slice()));
@@ -134,15 +139,15 @@ impl Headers {
         Some(())
     }
 
-    /// RFC 8200, section 3.
+    /// Appends an IPv6 header (RFC 8200, section 3).
     fn put_v6(&mut self, carried: u16, from: Ipv6Addr, to: Ipv6Addr) {
         let [high, low] = carried.to_be_bytes();
-        self.put(&[0x60, 0, 0, 0, high, low, PROTOCOL, HOPS]);
+        self.put(&[0x60, 0, 0, 0, high, low, PROTOCOL, HOP_LIMIT]);
         self.put(&from.octets());
         self.put(&to.octets());
     }
 
-    /// RFC 9293, section 3.1.
+    /// Appends a TCP header (RFC 9293, section 3.1).
     fn put_tcp(&mut self, from: u16, to: u16, segment: &Segment, options: &Options) {
         let flags = segment.flags;
         let bits = [flags.fin, flags.syn, flags.rst, flags.psh, flags.ack];
@@ -151,14 +156,14 @@ impl Headers {
         self.put(&to.to_be_bytes());
         self.put(&segment.seq.0.to_be_bytes());
         self.put(&(if flags.ack { segment.ack.0 } else { 0 }).to_be_bytes());
-        self.put(&[((TCP + options.len) as u8 / 4) << 4, bits]);
+        self.put(&[((TCP_HEADER + options.len) as u8 / 4) << 4, bits]);
         self.put(&segment.window.to_be_bytes());
         self.put(&[0; 4]);
         self.put(options.as_slice());
     }
 }
 
-/// The options, each padded in front to a word, as everybody does (RFC 7323, appendix A).
+/// Returns the options, each padded in front to a word, as other TCPs do (RFC 7323, appendix A).
 fn segment_options(segment: &Segment) -> Options {
     const NOP: u8 = 1;
     let mut options = Options::default();
@@ -182,7 +187,7 @@ fn segment_options(segment: &Segment) -> Options {
         options.put(&timestamps.echo.to_be_bytes());
     }
     // Four blocks do not fit beside timestamps (RFC 2018, section 3).
-    let room = (MOST_OPTIONS - options.len).saturating_sub(4) / 8;
+    let room = (MAX_OPTIONS - options.len).saturating_sub(4) / 8;
     let blocks = segment.sack.as_slice();
     let blocks = &blocks[..blocks.len().min(room)];
     if !blocks.is_empty() {

@@ -1,12 +1,13 @@
-//! The Internet checksum (RFC 1071): the ones' complement of the ones' complement sum of 16-bit words.
+//! The Internet checksum (RFC 1071): the ones' complement of the ones' complement sum of 16-bit
+//! words.
 
 use std::net::IpAddr;
 
 /// Octets below which the loop over 32-bit words is the faster one.
 const WIDE_MIN_OCTETS: usize = 64;
 
-/// Adds the 16-bit words of `octets` to `sum`. A last octet without a partner is the high half of its
-/// word.
+/// Adds the 16-bit words of `octets` to `sum`. A last octet without a partner is the high half of
+/// its word.
 #[inline]
 pub(super) fn add(sum: u64, octets: &[u8]) -> u64 {
     if octets.len() >= WIDE_MIN_OCTETS {
@@ -62,8 +63,8 @@ pub(super) fn pseudo_header(from: IpAddr, to: IpAddr, protocol: u8, len: usize) 
     with(with(u64::from(protocol) + len as u64, from), to)
 }
 
-/// Returns the ones' complement of the sum over pseudo header and transport: 0 where the checksum in
-/// the transport header is right.
+/// Returns the ones' complement of the sum over pseudo header and transport: 0 where the checksum
+/// in the transport header is right.
 #[inline]
 pub(super) fn transport(from: IpAddr, to: IpAddr, protocol: u8, transport: &[u8]) -> u16 {
     !fold(add(pseudo_header(from, to, protocol, transport.len()), transport))

@@ -10,8 +10,9 @@ use crate::urgency::Urgency;
 impl Socket {
     /// Handles a segment that arrived.
     ///
-    /// The answer is immediate if an acknowledgement of a later segment would hide it: if this segment
-    /// was out of order, filled part of a hole, or carried more than the next octets in order.
+    /// The answer is immediate if an acknowledgement of a later segment would hide it: if this
+    /// segment was out of order, filled part of a hole, or carried more than the next octets in
+    /// order.
     pub(crate) fn handle(
         &mut self,
         mut segment: Segment,
@@ -28,8 +29,8 @@ impl Socket {
         let had_hole = self.connection.has_hole();
         let awaits_ack = self.connection.in_flight() > 0;
         if segment.flags.fin && self.is_released() {
-            // Data after the release resets the connection. The FIN behind the data must not be handled
-            // first: it may lead to TIME-WAIT, where the engine sends no reset.
+            // Data after the release resets the connection. The FIN behind the data must not be
+            // handled first: it may lead to TIME-WAIT, where the engine sends no reset.
             let has_new_data = offset.is_some_and(|at| at + u64::from(segment.len) > before);
             segment.flags.fin = !has_new_data;
         }
@@ -84,8 +85,8 @@ impl Socket {
         if only_next_octets { Urgency::Deferrable } else { Urgency::Immediate }
     }
 
-    /// Returns whether there is memory for the payload of `segment`: within this connection's share, or
-    /// within a window that was advertised before memory ran short.
+    /// Returns whether there is memory for the payload of `segment`: within this connection's
+    /// share, or within a window that was advertised before memory ran short.
     pub(crate) fn has_memory_for(&self, segment: &Segment, allowance: Allowance) -> bool {
         if segment.len == 0 {
             return true;
@@ -100,8 +101,8 @@ impl Socket {
         needed <= held.max(self.receive_most(allowance)) || needed - held <= allowance.promised()
     }
 
-    /// Returns whether `segment` carries information besides its payload. Without the payload, any other
-    /// segment would count as a duplicate acknowledgement.
+    /// Returns whether `segment` carries information besides its payload. Without the payload, any
+    /// other segment would count as a duplicate acknowledgement.
     pub(crate) fn is_informed_by(&self, segment: &Segment) -> bool {
         let connection = &self.connection;
         segment.flags.rst

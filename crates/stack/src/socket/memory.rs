@@ -19,8 +19,8 @@ impl Socket {
         self.account.charged
     }
 
-    /// Returns the octets that are charged beyond those of every connection: the buffers, and what the
-    /// engine's tables may need for the data in the send buffer.
+    /// Returns the octets that are charged beyond those of every connection: the buffers, and what
+    /// the engine's tables may need for the data in the send buffer.
     pub(super) fn octets(&self) -> usize {
         self.send.storage() + self.tables + self.receive.storage()
     }
@@ -31,13 +31,13 @@ impl Socket {
         self.account.used = now;
         self.free_empty(allowance);
         let holds = self.octets() > 0 || self.connection.table_octets() > 0;
-        let added = !self.account.inspected && (holds || self.waiting.is_starved());
-        self.account.inspected |= added;
+        let added = !self.flags.inspected && (holds || self.waiting.is_starved());
+        self.flags.inspected |= added;
         added
     }
 
-    /// Frees memory if the connection has been idle for `idle`, moves writers that wait for memory to
-    /// `wakers`, and returns whether the connection must be inspected again.
+    /// Frees memory if the connection has been idle for `idle`, moves writers that wait for memory
+    /// to `wakers`, and returns whether the connection must be inspected again.
     pub(crate) fn inspect(
         &mut self,
         idle: Duration,
@@ -53,8 +53,8 @@ impl Socket {
             self.waiting.wake_writers(wakers);
         }
         // What remains of the tables is in use until the next activity.
-        self.account.inspected = !rests || self.octets() > 0 || self.waiting.is_starved();
-        self.account.inspected
+        self.flags.inspected = !rests || self.octets() > 0 || self.waiting.is_starved();
+        self.flags.inspected
     }
 
     /// Returns what the send buffer's storage may grow to.

@@ -20,8 +20,8 @@ const MAX_COPY: usize = 256 << 10;
 
 /// Listeners.
 impl Stack {
-    /// Listens for connections to `address`. An unspecified IP stands for every address, port 0 for any
-    /// free port. Up to `backlog` established connections may wait to be accepted.
+    /// Listens for connections to `address`. An unspecified IP stands for every address, port 0 for
+    /// any free port. Up to `backlog` established connections may wait to be accepted.
     ///
     /// # Errors
     /// [`StackError::InUse`], or [`StackError::NoAddress`] for an address that is not the stack's.
@@ -96,8 +96,8 @@ impl Stack {
 
 /// Connections.
 impl Stack {
-    /// Opens a connection to `remote` from `local`. An unspecified local IP stands for the stack's first
-    /// address of the family, port 0 for any free port; `None` stands for both.
+    /// Opens a connection to `remote` from `local`. An unspecified local IP stands for the stack's
+    /// first address of the family, port 0 for any free port; `None` stands for both.
     ///
     /// # Errors
     /// [`StackError::NoHost`], [`StackError::InUse`], [`StackError::NoAddress`] or
@@ -156,9 +156,9 @@ impl Stack {
         Ok(id)
     }
 
-    /// Returns whether a connection may begin between these ends: they differ, and there is no
-    /// connection between them but one in TIME-WAIT that the peer can tell from a new one by its
-    /// timestamps.
+    /// Returns whether a connection may begin between these ends: they differ, and no other
+    /// connection exists between them. One in TIME-WAIT is no obstacle if its timestamps let the
+    /// peer distinguish the new connection from it.
     fn is_free(&self, ends: FourTuple, now: Instant) -> bool {
         ends.local != ends.remote
             && self.connections.between(ends).is_none()
@@ -166,7 +166,8 @@ impl Stack {
             && self.time_waits.get(ends).is_none_or(|kept| kept.reusable(now))
     }
 
-    /// Returns once the handshake has ended. Until then, `waker` is woken once another call may succeed.
+    /// Returns once the handshake has ended. Until then, `waker` is woken once another call may
+    /// succeed.
     ///
     /// # Errors
     /// The reason why there is no connection.
@@ -183,8 +184,8 @@ impl Stack {
         Poll::Ready(Ok(()))
     }
 
-    /// Copies octets that have arrived in order to `out`, and returns their number; 0 at the end of the
-    /// peer's stream. If there are none yet, `waker` is woken once another call may succeed.
+    /// Copies octets that have arrived in order to `out`, and returns their number; 0 at the end of
+    /// the peer's stream. If there are none yet, `waker` is woken once another call may succeed.
     ///
     /// # Errors
     /// The reason why the connection ended early.
@@ -252,8 +253,8 @@ impl Stack {
         Poll::Ready(Ok(written))
     }
 
-    /// Returns once the peer has acknowledged everything that was written. Until then, `waker` is woken
-    /// once another call may succeed.
+    /// Returns once the peer has acknowledged everything that was written. Until then, `waker` is
+    /// woken once another call may succeed.
     ///
     /// # Errors
     /// The reason why the connection ended early.
@@ -285,9 +286,9 @@ impl Stack {
         }
     }
 
-    /// Releases the connection, whose id is not used any more. It ends in its own time, and what was
-    /// written still arrives. It is reset if data was left unread (RFC 2525, section 2.17), or as
-    /// [`Options::linger`] requires.
+    /// Releases the connection; its id must not be used afterwards. The connection ends in its own
+    /// time, and what was written still arrives. It is reset if data was left unread (RFC 2525,
+    /// section 2.17), or as [`Options::linger`] requires.
     pub fn release(&mut self, id: ConnectionId) {
         let Some(socket) = self.connections.get_mut(id) else { return };
         // A waker that stayed would keep its task alive.
@@ -301,16 +302,15 @@ impl Stack {
         self.turns.push(id, &mut self.connections);
     }
 
-    /// Returns whether all connections have ended, but for those in TIME-WAIT, and no application holds
-    /// one.
+    /// Returns whether every connection is released, and closed or in TIME-WAIT.
     pub fn quiet(&self) -> bool {
         self.connections.iter().all(|socket| {
             matches!(socket.state(), State::Closed | State::TimeWait) && socket.is_released()
         })
     }
 
-    /// Resets all connections, closes all listeners, and wakes all who wait, even if the resets cannot
-    /// leave. New connections are refused from then on.
+    /// Resets all connections, closes all listeners, and wakes all who wait, even if the resets
+    /// cannot leave. New connections are refused from then on.
     pub fn shut_down(&mut self) {
         for id in self.listeners.ids() {
             self.close_listener(id);

@@ -3,8 +3,9 @@
 use super::{Condition, Stack};
 
 impl Stack {
-    /// Drops everything that the stack holds, since a panic during a call may have left contradictions.
-    /// All who wait are woken and receive [`StackError::Failed`](crate::StackError::Failed).
+    /// Drops everything that the stack holds, since a panic during a call may have left
+    /// contradictions. All who wait are woken and receive
+    /// [`StackError::Failed`](crate::StackError::Failed).
     pub fn fail(&mut self) {
         let mut wakers = std::mem::take(&mut self.wakers);
         for socket in self.connections.iter_mut() {

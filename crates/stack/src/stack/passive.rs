@@ -50,8 +50,8 @@ impl Stack {
         self.answer_syn(ends, listener, syn, isn, now);
     }
 
-    /// Returns whether the listener's backlog and the limits allow one more connection, and counts the
-    /// refusal if not.
+    /// Returns whether the listener's backlog and the limits allow one more connection, and counts
+    /// the refusal if not.
     pub(super) fn can_take(&mut self, listener: ListenerId) -> bool {
         if !self.listeners.get(listener).is_some_and(|listener| listener.has_room()) {
             self.counters.overflowed += 1;
@@ -64,8 +64,8 @@ impl Stack {
 
     /// Returns the settings of a connection that the peer opens.
     ///
-    /// The listener's receive buffer size sets the first window. The window scale is the same for all
-    /// listeners: it must not change between SYN-ACK and ACK.
+    /// The listener's receive buffer size sets the first window. The window scale is the same for
+    /// all listeners: it must not change between SYN-ACK and ACK.
     fn incoming(&self, ends: FourTuple, listener: ListenerId, isn: u32) -> Config {
         let mut config = self.config.connection_to(ends, isn);
         let options = self.listeners.get(listener).map(|listener| listener.options());
@@ -127,14 +127,15 @@ impl Stack {
             && arrival.segment.ack != SeqNr(isn).add(1)
             && self.on_cookie(ends, listener, arrival, now)
         {
-            // A cookie had answered an earlier copy of the SYN, before there was room for the request.
+            // A cookie had answered an earlier copy of the SYN, before there was room for the
+            // request.
             if self.connections.between(ends).is_some() {
                 self.opening.requests.remove(ends, &mut self.budget);
             }
             return true;
         }
         if flags.ack && !flags.rst && !self.can_take(listener) {
-            // The request stays: the next SYN-ACK asks the peer for another acknowledgement.
+            // The request stays: the next SYN-ACK causes another acknowledgement.
             return true;
         }
         let config = self.incoming(ends, listener, isn);
@@ -175,8 +176,8 @@ impl Stack {
 
     /// Lets a new connection handle its first segment, and returns the state after it.
     ///
-    /// If that ends the handshake, the connection is queued at the listener. If not, only its answer
-    /// remains.
+    /// If that ends the handshake, the connection is queued at the listener. If not, only its
+    /// answer remains.
     fn begin(
         &mut self,
         ends: FourTuple,

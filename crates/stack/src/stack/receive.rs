@@ -18,8 +18,8 @@ impl Stack {
         self.receive_decoded(codec::decode(packet, checksums), now)
     }
 
-    /// Receives a packet that [`codec::decode`] has read. Use it where decoding need not hold a lock on
-    /// the stack; otherwise as [`Stack::receive`].
+    /// Receives a packet as [`Stack::receive`] does, after [`codec::decode`] has read it. A driver
+    /// can thus decode packets before it locks the stack.
     pub fn receive_decoded(
         &mut self,
         packet: Result<Packet<'_>, Malformed>,
@@ -49,8 +49,8 @@ impl Stack {
     /// Looks up the connections of the packets that are received next, in this order, so that the
     /// processor loads their memory.
     ///
-    /// Pass at most some tens of packets, so that all their connections fit into the processor's cache.
-    /// The call is an optimisation: it changes no result, whatever is received next.
+    /// Pass at most some tens of packets, so that all their connections fit into the processor's
+    /// cache. The call is an optimisation: it changes no result, whatever is received next.
     pub fn look_ahead<'a>(
         &mut self,
         packets: impl IntoIterator<Item = &'a Result<Packet<'a>, Malformed>>,
@@ -73,8 +73,9 @@ impl Stack {
                 && let Some(isn) = socket.and_then(|socket| socket.gives_way_to(&arrival.segment))
                 && let Some(listener) = self.listeners.serving(ends.local)
             {
-                // TIME-WAIT gives way to a new connection (RFC 9293, section 3.10.7.4) if there is room
-                // for one. The application that holds the old connection can still read its data.
+                // TIME-WAIT gives way to a new connection (RFC 9293, section 3.10.7.4) if there is
+                // room for one. The application that holds the old connection can still read its
+                // data.
                 if self.can_take(listener) {
                     self.connections.free_ends(ends, id);
                     self.add_request(ends, listener, &arrival.segment, isn, now);
@@ -120,8 +121,8 @@ impl Stack {
                 return;
             }
             if !flags.ack {
-                // A listener answers no other segment without ACK (RFC 9293, section 3.10.7.2): a FIN
-                // must not show a scanner what a SYN would show.
+                // A listener answers no other segment without ACK (RFC 9293, section 3.10.7.2): a
+                // FIN must not show a scanner what a SYN would show.
                 self.counters.stray += 1;
                 return;
             }

@@ -79,8 +79,8 @@ impl Stack {
         self.listeners.get(id).map(Listener::options).ok_or_else(|| self.condition.missing())
     }
 
-    /// Changes the settings that the listener's connections start with. Connections whose handshake has
-    /// ended keep theirs.
+    /// Changes the settings that the listener's connections start with. Connections whose handshake
+    /// has ended keep theirs.
     ///
     /// # Errors
     /// As [`Stack::listener_options`].

@@ -13,13 +13,14 @@ use crate::ids::ConnectionId;
 const MAX_JOINED_OCTETS: u32 = 65_000;
 
 impl Stack {
-    /// Appends the next packet to `out` and returns its length; `None` if there is no packet to send.
+    /// Appends the next packet to `out` and returns its length; `None` if there is no packet to
+    /// send.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<usize> {
         self.poll_departure(false, now, out).map(|departure| departure.len)
     }
 
-    /// Appends the next packet to `out`. With `offload`, consecutive segments leave as one packet, and
-    /// the device fills in the checksums; without, it equals [`Stack::poll_transmit`].
+    /// Appends the next packet to `out`. With `offload`, consecutive segments leave as one packet,
+    /// and the device fills in the checksums; without, it equals [`Stack::poll_transmit`].
     pub fn poll_departure(
         &mut self,
         offload: bool,
@@ -34,9 +35,9 @@ impl Stack {
         Some(departure)
     }
 
-    /// Appends the next packet to `out` without its checksum, which [`codec::sum_up`] fills in where the
-    /// device does not. Use it where that need not hold a lock on the stack. With `join`, consecutive
-    /// segments leave as one packet.
+    /// Appends the next packet to `out` without its checksum, which [`codec::sum_up`] fills in
+    /// where the device does not. A driver can thus complete checksums after it has released its
+    /// lock on the stack. With `join`, consecutive segments leave as one packet.
     pub fn poll_unsummed(
         &mut self,
         join: bool,
@@ -99,8 +100,8 @@ impl Stack {
         self.connections.get_mut(id)?.transmit(allowance, now, &mut relay)
     }
 
-    /// Joins to `first` the segments behind it that differ from it only in their place in the stream;
-    /// returns the number of segments joined.
+    /// Joins to `first` the segments behind it that differ from it only in their place in the
+    /// stream; returns the number of segments joined.
     fn join(&mut self, id: ConnectionId, first: &mut Segment, now: Instant) -> u64 {
         let each = first.len;
         let mut joined = 1;

@@ -1,4 +1,4 @@
-//! Packets go out as segments came in, and nothing that arrives makes the decoder panic.
+//! Encoding and decoding are inverse, and no octets make the decoder panic.
 
 use std::net::SocketAddr;
 
@@ -78,7 +78,7 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn a_segment_survives_the_wire(segment in segments(), v6: bool, fill: u8) {
+    fn a_decoded_segment_equals_the_encoded_one(segment in segments(), v6: bool, fill: u8) {
         let payload = vec![fill; segment.len as usize];
         let bytes = packet(v6, &segment, &payload);
         let (from, to) = ends(v6);
@@ -87,7 +87,9 @@ proptest! {
     }
 
     #[test]
-    fn no_octets_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), version: u8) {
+    fn no_octets_make_the_decoder_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..200), version: u8,
+    ) {
         let _ = decode(&bytes, Checksums::Trust);
         let mut bytes = bytes;
         if let Some(first) = bytes.first_mut() {
@@ -97,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_octet_is_found_and_a_cut_packet_does_not_panic(
+    fn a_changed_bit_is_detected_and_a_cut_packet_does_not_panic(
         segment in segments(), v6: bool, at in any::<prop::sample::Index>(), bit in 0..8,
     ) {
         let bytes = packet(v6, &segment, &vec![0xa5; segment.len as usize]);
@@ -114,7 +116,7 @@ proptest! {
 }
 
 #[test]
-fn packets_are_as_another_library_builds_them() {
+fn packets_equal_those_of_another_library() {
     let (segment, payload) = (Segment { len: 3, ..data() }, b"abc");
     let mut theirs = Vec::new();
     PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
@@ -123,7 +125,8 @@ fn packets_are_as_another_library_builds_them() {
         .write(&mut theirs, payload)
         .unwrap();
     let mut ours = packet(false, &segment, payload);
-    // They set no DF; that and the header's checksum apart, the two are the same.
+    // The other library does not set DF. Apart from that and the header's checksum, the two are
+    // equal.
     assert_eq!(ours[6], 0x40);
     ours[6] = theirs[6];
     ours[10..12].copy_from_slice(&theirs[10..12]);
@@ -131,7 +134,7 @@ fn packets_are_as_another_library_builds_them() {
 }
 
 #[test]
-fn each_reason_for_a_drop_has_its_name() {
+fn each_invalid_packet_is_dropped_for_its_reason() {
     let good = packet(false, &data(), b"hello");
     let change = |at: usize, to: u8| {
         let mut bytes = good.clone();
@@ -139,7 +142,7 @@ fn each_reason_for_a_drop_has_its_name() {
         bytes
     };
     assert_eq!(verdict(&[]), Malformed::Ip);
-    assert_eq!(verdict(&good[..30]), Malformed::Ip, "shorter than its header says");
+    assert_eq!(verdict(&good[..30]), Malformed::Ip, "shorter than its length field");
     assert_eq!(verdict(&change(8, 63)), Malformed::IpChecksum);
     assert_eq!(verdict(&change(44, 0)), Malformed::Checksum);
     let trusted = |bytes: &[u8]| decode(bytes, Checksums::Trust).expect_err("must be dropped");
@@ -170,7 +173,7 @@ fn each_reason_for_a_drop_has_its_name() {
     assert_eq!(verdict(&multicast), Malformed::Address);
 }
 
-/// A TCP packet with these options, as they are.
+/// Returns a TCP packet with these octets as options.
 fn with_options(options: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
@@ -184,7 +187,7 @@ fn with_options(options: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn unknown_options_are_passed_over_and_impossible_ones_drop_the_packet() {
+fn unknown_options_are_skipped_and_impossible_ones_drop_the_packet() {
     // Kind 34 (TCP Fast Open) of 4 octets, then MSS 1000.
     let bytes = with_options(&[34, 4, 1, 2, 2, 4, 3, 232]);
     let Ok(Packet::Tcp(arrival)) = decode(&bytes, Checksums::Verify) else { panic!("dropped") };
@@ -196,9 +199,9 @@ fn unknown_options_are_passed_over_and_impossible_ones_drop_the_packet() {
     assert_eq!(verdict(&with_options(&[1, 1, 2, 4])), Malformed::Options, "half an MSS");
 }
 
-/// RFC 9293, MUST-7: what such an option was to say is not known, what the others say is.
+/// RFC 9293, MUST-7: such an option has no meaning, but the others keep theirs.
 #[test]
-fn known_options_of_a_wrong_length_are_passed_over() {
+fn known_options_of_a_wrong_length_are_skipped() {
     let wrong: [&[u8]; 8] = [
         &[2, 3, 1],
         &[2, 6, 1, 2, 3, 4],
@@ -223,7 +226,7 @@ fn known_options_of_a_wrong_length_are_passed_over() {
 }
 
 #[test]
-fn a_router_that_cannot_pass_a_packet_on_is_heard() {
+fn packet_too_big_messages_are_read() {
     let sent = packet(false, &data(), b"hello");
     let mut bytes = Vec::new();
     PacketBuilder::ipv4([10, 0, 0, 9], [10, 0, 0, 1], 64)
@@ -231,25 +234,25 @@ fn a_router_that_cannot_pass_a_packet_on_is_heard() {
         .write(&mut bytes, &sent[..28])
         .unwrap();
     let (from, to) = ends(false);
-    let told = TooBig { from, to, seq: SeqNr(7), mtu: 1280 };
-    assert_eq!(decode(&bytes, Checksums::Verify), Ok(Packet::TooBig(told)));
+    let report = TooBig { from, to, seq: SeqNr(7), mtu: 1280 };
+    assert_eq!(decode(&bytes, Checksums::Verify), Ok(Packet::TooBig(report)));
 
     let sent = packet(true, &data(), b"hello");
     let mut bytes = Vec::new();
     let router = "fd00::9".parse::<std::net::Ipv6Addr>().unwrap().octets();
-    let us = "fd00::1".parse::<std::net::Ipv6Addr>().unwrap().octets();
-    PacketBuilder::ipv6(router, us, 64)
+    let local = "fd00::1".parse::<std::net::Ipv6Addr>().unwrap().octets();
+    PacketBuilder::ipv6(router, local, 64)
         .icmpv6_raw(2, 0, [0, 0, 5, 0])
         .write(&mut bytes, &sent)
         .unwrap();
     let (from, to) = ends(true);
-    let told = TooBig { from, to, seq: SeqNr(7), mtu: 1280 };
-    assert_eq!(decode(&bytes, Checksums::Verify), Ok(Packet::TooBig(told)));
+    let report = TooBig { from, to, seq: SeqNr(7), mtu: 1280 };
+    assert_eq!(decode(&bytes, Checksums::Verify), Ok(Packet::TooBig(report)));
 }
 
-/// RFC 1122, sections 3.2.2.1 and 4.2.3.9; RFC 4443, section 3.1: some of it may be back soon.
+/// RFC 1122, sections 3.2.2.1 and 4.2.3.9; RFC 4443, section 3.1.
 #[test]
-fn messages_that_something_cannot_be_reached_are_read() {
+fn destination_unreachable_messages_are_read() {
     let about = |v6: bool, kind: u8, code: u8| {
         let sent = packet(v6, &data(), b"hello");
         let mut bytes = Vec::new();
@@ -266,10 +269,10 @@ fn messages_that_something_cannot_be_reached_are_read() {
                 .unwrap();
         }
         match decode(&bytes, Checksums::Verify) {
-            Ok(Packet::Unreached(told)) => {
+            Ok(Packet::Unreached(report)) => {
                 let (from, to) = ends(v6);
-                assert_eq!(told, Unreached { from, to, seq: SeqNr(7), what: told.what });
-                Some(told.what)
+                assert_eq!(report, Unreached { from, to, seq: SeqNr(7), what: report.what });
+                Some(report.what)
             }
             Ok(other) => panic!("{other:?}"),
             Err(reason) => {

@@ -1,12 +1,10 @@
-//! What `info()` tells of a connection, beside what is known of the link and of what was done.
+//! `info()` agrees with the properties of the link and with the events of the connection.
 
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 
-use crate::net::{Net, Step, octets};
-use unruffled_stack::{ConnectionId, Info};
-use unruffled_tcp::{Event, State};
-use unruffled_units::Duration;
+use crate::net::{Impairments, Net, octets};
+use unruffled_stack::{ConnectionId, Duration, Event, Info, State};
 
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
@@ -15,12 +13,13 @@ fn info(net: &Net, stack: usize, id: ConnectionId) -> Info {
     net.stacks[stack].info(id).unwrap()
 }
 
-/// Sends `total` octets from the first stack to the second, and looks at the sender meanwhile.
+/// Sends `total` octets from the first stack to the second, and passes the sender's info to
+/// `inspect`.
 fn send(
     net: &mut Net,
     [client, server]: [ConnectionId; 2],
     total: u64,
-    mut look: impl FnMut(&Info),
+    mut inspect: impl FnMut(&Info),
 ) {
     let (mut written, mut read) = (0, 0);
     let mut out = vec![0; 64 << 10];
@@ -35,7 +34,7 @@ fn send(
         while let Poll::Ready(n) = net.stacks[SERVER].poll_read(server, Waker::noop(), &mut out) {
             read += n.unwrap() as u64;
         }
-        look(&info(net, CLIENT, client));
+        inspect(&info(net, CLIENT, client));
         read == total
     });
     assert_eq!(read, total);
@@ -45,11 +44,11 @@ fn send(
 #[test]
 fn a_clean_path_shows_its_round_trip_and_its_rate() {
     const TOTAL: u64 = 20 << 20;
-    let mut net = Net::new(false, Step::default(), 1);
+    let mut net = Net::new(false, Impairments::default(), 1);
     let ends = net.pair();
     let fresh = info(&net, CLIENT, ends[CLIENT]);
     assert_eq!(fresh.state, State::Established);
-    // 5 ms each way, and what a SYN takes to leave.
+    // 5 ms each way, and the transmission time of a SYN.
     let srtt = fresh.round_trips.srtt.unwrap();
     assert!(srtt >= Duration::from_millis(10) && srtt < Duration::from_millis(11), "{srtt}");
     assert_eq!(fresh.round_trips.rttvar, Some(srtt / 2), "RFC 6298, 2.2");
@@ -58,7 +57,7 @@ fn a_clean_path_shows_its_round_trip_and_its_rate() {
         (10.0, None, None)
     );
     assert_eq!((fresh.mss, fresh.peer_mss), (1448, Some(1460)));
-    // 6 MiB in 16 bits: 2^7 is the least.
+    // The least scale with which 16 bits express 6 MiB.
     assert_eq!((fresh.windows.send_scale, fresh.windows.receive_scale), (7, 7));
     assert_eq!((fresh.octets.sent, fresh.octets.acknowledged, fresh.congestion.flight), (0, 0, 0));
 
@@ -91,9 +90,9 @@ fn a_clean_path_shows_its_round_trip_and_its_rate() {
         (0, 0, 0)
     );
     assert_eq!((sender.repairs.reordered, sender.repairs.reordering_length), (0, 0));
-    assert!(receiver.windows.receive > 64 << 10, "it has grown with what was read");
+    assert!(receiver.windows.receive > 64 << 10, "the window has grown with what was read");
 
-    // The FIN is no octet.
+    // The FIN does not count as an octet.
     net.stacks[CLIENT].finish(ends[CLIENT]);
     net.run_for(Duration::from_secs(1));
     let (sender, receiver) = (info(&net, CLIENT, ends[CLIENT]), info(&net, SERVER, ends[SERVER]));
@@ -103,51 +102,51 @@ fn a_clean_path_shows_its_round_trip_and_its_rate() {
 }
 
 #[test]
-fn loss_and_reordering_are_counted_as_those_hear_who_watch() {
+fn the_counts_of_losses_and_reorderings_equal_those_of_the_events() {
     const TOTAL: u64 = 4 << 20;
-    let mut net = Net::new(false, Step { loss: 0.01, late: 0.1 }, 7);
+    let mut net = Net::new(false, Impairments { loss: 0.01, late: 0.1 }, 7);
     let ends = net.pair();
-    let heard = Arc::new(Mutex::new([0_u64; 6]));
-    let told = heard.clone();
+    let events = Arc::new(Mutex::new([0_u64; 6]));
+    let counts = events.clone();
     net.stacks[CLIENT].watch(Some(Box::new(move |_, _, event| {
-        let mut heard = told.lock().unwrap();
+        let mut counts = counts.lock().unwrap();
         match event {
             Event::Sent { len, cause: Some(_), .. } => {
-                heard[0] += 1;
-                heard[1] += u64::from(*len);
+                counts[0] += 1;
+                counts[1] += u64::from(*len);
             }
-            Event::SpuriousRetransmission { .. } => heard[2] += 1,
-            Event::Reordered { .. } => heard[3] += 1,
-            Event::FastRetransmit => heard[4] += 1,
-            Event::Timeout { .. } => heard[5] += 1,
+            Event::SpuriousRetransmission { .. } => counts[2] += 1,
+            Event::Reordered { .. } => counts[3] += 1,
+            Event::FastRetransmit => counts[4] += 1,
+            Event::Timeout { .. } => counts[5] += 1,
             _ => {}
         }
     })));
     let mut recovered = false;
     send(&mut net, ends, TOTAL, |info| recovered |= info.congestion.recovering);
-    let it = info(&net, CLIENT, ends[CLIENT]);
+    let info = info(&net, CLIENT, ends[CLIENT]);
     let counted = [
-        it.repairs.retransmissions,
-        it.repairs.retransmitted,
-        it.repairs.spurious,
-        it.repairs.reordered,
-        it.repairs.fast_retransmits,
-        it.repairs.timeouts,
+        info.repairs.retransmissions,
+        info.repairs.retransmitted,
+        info.repairs.spurious,
+        info.repairs.reordered,
+        info.repairs.fast_retransmits,
+        info.repairs.timeouts,
     ];
-    println!("{it:?}");
-    assert_eq!(counted, *heard.lock().unwrap());
+    println!("{info:?}");
+    assert_eq!(counted, *events.lock().unwrap());
     assert!(counted[..5].iter().all(|&count| count > 0), "{counted:?}");
     assert!(
-        it.repairs.spurious < it.repairs.retransmissions
-            && it.repairs.retransmissions >= TOTAL / 1448 / 100 / 2
+        info.repairs.spurious < info.repairs.retransmissions
+            && info.repairs.retransmissions >= TOTAL / 1448 / 100 / 2
     );
-    assert!(it.repairs.reordering_length > 0 && recovered && it.congestion.ssthresh.is_some());
-    assert_eq!((it.octets.sent, it.octets.acknowledged), (TOTAL, TOTAL));
+    assert!(info.repairs.reordering_length > 0 && recovered && info.congestion.ssthresh.is_some());
+    assert_eq!((info.octets.sent, info.octets.acknowledged), (TOTAL, TOTAL));
 }
 
 #[test]
-fn a_connection_that_is_gone_has_none() {
-    let mut net = Net::new(false, Step::default(), 1);
+fn a_removed_connection_has_no_info() {
+    let mut net = Net::new(false, Impairments::default(), 1);
     let [client, server] = net.pair();
     net.stacks[CLIENT].abort(client);
     net.run_for(Duration::from_secs(1));

@@ -8,50 +8,50 @@ use std::task::{Poll, Waker};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_stack::codec::Checksums;
-use unruffled_stack::{ConnectionId, Departure, Stack, StackConfig};
-use unruffled_tcp::Variant;
-use unruffled_units::{Duration, Instant};
+use unruffled_stack::{ConnectionId, Departure, Duration, Instant, Stack, StackConfig, Variant};
 
-/// The octets that every test sends: what stands at each offset of the stream.
+/// Returns octets of the stream that all tests send, from an offset on.
 pub(crate) fn octets(from: u64, len: usize) -> Vec<u8> {
     (from..from + len as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
 }
 
-/// What befalls packets on their way.
+/// The impairments of the link.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Step {
-    /// Share of packets that are lost.
+pub(crate) struct Impairments {
+    /// Share of the packets that is lost.
     pub(crate) loss: f64,
-    /// Share of packets that come 5 ms later than they should, behind others.
+    /// Share of the packets that is 5 ms late, behind others.
     pub(crate) late: f64,
 }
 
-/// A one-way delay of 5 ms, 100 Mbit/s, no bound on the queue.
+/// The one-way delay.
 const DELAY: Duration = Duration::from_millis(5);
+/// The link rate, 100 Mbit/s; its queue is unbounded.
 const NANOS_PER_OCTET: u64 = 80;
 
-/// A packet under way: when it arrives, in which order it left, at whom.
+/// A packet in flight: its time of arrival, its place in the order of departure, and its
+/// destination.
 type Flying = (Instant, u64, usize, Vec<u8>);
 
 pub(crate) struct Net {
     pub(crate) stacks: [Stack; 2],
     pub(crate) now: Instant,
-    /// Nothing arrives any more.
+    /// Whether the link is cut.
     pub(crate) cut: bool,
-    /// Segments travel joined, and nobody sums them up.
+    /// Whether segments travel joined and without checksums.
     pub(crate) offload: bool,
     addresses: [IpAddr; 2],
-    step: Step,
+    impairments: Impairments,
     random: Xoshiro256PlusPlus,
     flying: BinaryHeap<Reverse<Flying>>,
     free_at: [Instant; 2],
     left: u64,
-    /// Packets of several segments that have left.
+    /// Number of packets of several segments that have left.
     pub(crate) joined: u64,
 }
 
 impl Net {
-    pub(crate) fn new(v6: bool, step: Step, seed: u64) -> Self {
+    pub(crate) fn new(v6: bool, impairments: Impairments, seed: u64) -> Self {
         let addresses = if v6 { ["fd00::1", "fd00::2"] } else { ["10.0.0.1", "10.0.0.2"] };
         let addresses = addresses.map(|a| a.parse().unwrap());
         let stack = |own: IpAddr| {
@@ -67,7 +67,7 @@ impl Net {
             cut: false,
             offload: false,
             addresses,
-            step,
+            impairments,
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             flying: BinaryHeap::new(),
             free_at: [Instant::ZERO; 2],
@@ -88,7 +88,7 @@ impl Net {
         self.stacks[stack].release(id);
     }
 
-    /// A connection from the first stack to the second, and the second's end of it.
+    /// Connects the first stack to the second; returns the two ends of the connection.
     pub(crate) fn pair(&mut self) -> [ConnectionId; 2] {
         let to = SocketAddr::new(self.addresses[1], 80);
         let listener = self.stacks[1].listen(to, 8).unwrap();
@@ -119,10 +119,10 @@ impl Net {
                     + Duration::from_nanos(len as u64 * NANOS_PER_OCTET);
                 let mut at = self.free_at[from] + DELAY;
                 let (lost, late) = (self.random.random::<f64>(), self.random.random::<f64>());
-                if late < self.step.late {
+                if late < self.impairments.late {
                     at += DELAY;
                 }
-                if lost >= self.step.loss && !self.cut {
+                if lost >= self.impairments.loss && !self.cut {
                     self.left += 1;
                     let packet = std::mem::take(&mut packet);
                     self.flying.push(Reverse((at, self.left, 1 - from, packet)));
@@ -132,8 +132,8 @@ impl Net {
         }
     }
 
-    /// Lets the next thing happen, if it is due by `until`.
-    fn step(&mut self, until: Instant) -> bool {
+    /// Runs to the next arrival or timer, if it is due by `until`; returns whether it was.
+    fn advance(&mut self, until: Instant) -> bool {
         self.send_all();
         let arrival = self.flying.peek().map(|next| next.0.0);
         let timers = self.stacks.each_mut().map(Stack::poll_timeout);
@@ -151,16 +151,17 @@ impl Net {
             && !self.cut
         {
             let checksums = if self.offload { Checksums::Trust } else { Checksums::Verify };
+            // Everything leaves after each packet.
             let _ = self.stacks[to].receive(&packet, checksums, self.now);
         }
         self.send_all();
         true
     }
 
-    /// Runs for `span`, or until `done` says so after some event.
+    /// Runs for `span`, or until `done` returns true after an event.
     pub(crate) fn run_until(&mut self, span: Duration, mut done: impl FnMut(&mut Self) -> bool) {
         let until = self.now + span;
-        while !done(self) && self.step(until) {}
+        while !done(self) && self.advance(until) {}
     }
 
     pub(crate) fn run_for(&mut self, span: Duration) {

@@ -1,12 +1,11 @@
-//! Settings of single connections: that each takes effect on one that lasts, and no sooner or later.
+//! The settings of single connections: each takes effect at once on a connection that lasts.
 
 use std::task::{Poll, Waker};
 
-use crate::net::{Net, Step, octets};
+use crate::net::{Impairments, Net, octets};
 use crate::server::{Server, segment};
-use unruffled_stack::{ConnectionId, Limits, Options, Stack};
-use unruffled_tcp::{Error, KeepAlive, Segment, SeqNr, State};
-use unruffled_units::Duration;
+use unruffled_stack::{ConnectionId, Duration, Error, KeepAlive, Limits, Options, Stack, State};
+use unruffled_tcp::{Segment, SeqNr};
 
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
@@ -27,7 +26,7 @@ fn write(stack: &mut Stack, id: ConnectionId, data: &[u8]) -> usize {
     }
 }
 
-/// Writes until nothing more is taken.
+/// Writes until nothing more is accepted; returns the octets accepted.
 fn fill(stack: &mut Stack, id: ConnectionId) -> usize {
     let data = octets(0, 1 << 20);
     let mut total = 0;
@@ -47,67 +46,69 @@ fn error(server: &Server, id: ConnectionId) -> Option<Error> {
     server.stack.connection(id).unwrap().error()
 }
 
-/// RFC 9293, section 3.7.4, and what waited leaves when nothing is to wait any more.
+/// RFC 9293, section 3.7.4. Data that waits leaves once the option is set.
 #[test]
-fn without_delay_what_waits_for_an_acknowledgement_leaves_at_once() {
+fn with_nodelay_small_segments_leave_at_once() {
     let mut server = Server::new();
-    let (id, _) = server.serves();
+    let (id, _) = server.accept();
     assert!(!server.stack.options(id).unwrap().nodelay);
     let lens = |sent: Vec<Segment>| sent.iter().map(|segment| segment.len).collect::<Vec<_>>();
     write(&mut server.stack, id, b"one");
-    assert_eq!(lens(server.sends()), [3]);
+    assert_eq!(lens(server.sent_segments()), [3]);
     write(&mut server.stack, id, b"more");
-    assert_eq!(lens(server.sends()), [], "it waits");
+    assert_eq!(lens(server.sent_segments()), [], "it waits for an acknowledgement");
     set(&mut server, id, |options| options.nodelay = true);
-    assert_eq!(lens(server.sends()), [4]);
+    assert_eq!(lens(server.sent_segments()), [4]);
     write(&mut server.stack, id, b"at once");
-    assert_eq!(lens(server.sends()), [7]);
+    assert_eq!(lens(server.sent_segments()), [7]);
     set(&mut server, id, |options| options.nodelay = false);
     write(&mut server.stack, id, b"no more");
-    assert_eq!(lens(server.sends()), []);
+    assert_eq!(lens(server.sent_segments()), []);
 }
 
 /// RFC 9293, section 3.8.4.
 #[test]
-fn a_silent_peer_is_probed_from_when_that_is_asked_for() {
+fn a_silent_peer_is_probed_while_the_option_is_set() {
     let probing = KeepAlive { idle: secs(10), interval: secs(5), count: 3 };
     let mut server = Server::new();
-    let (id, next) = server.serves();
-    assert_eq!(server.silence(3600), []);
+    let (id, next) = server.accept();
+    assert_eq!(server.wait(3600), []);
     set(&mut server, id, |options| options.keepalive = Some(probing));
-    assert_eq!(server.says(), []);
+    assert_eq!(server.sent(), []);
     let probe = (".".to_owned(), next.add(u32::MAX), SeqNr(5001));
-    assert_eq!(server.silence(9), []);
-    assert_eq!(server.silence(1), std::slice::from_ref(&probe));
-    // An answer is enough for another 10 s.
-    assert_eq!(server.gets(".", 5001, next), []);
-    assert_eq!(server.silence(9), []);
-    // Sooner: the silence so far counts.
+    assert_eq!(server.wait(9), []);
+    assert_eq!(server.wait(1), std::slice::from_ref(&probe));
+    // After an answer, the next probe follows 10 s later.
+    assert_eq!(server.answers(".", 5001, next), []);
+    assert_eq!(server.wait(9), []);
+    // With a shorter time, the silence so far counts.
     set(&mut server, id, |options| {
         options.keepalive = Some(KeepAlive { idle: secs(2), ..probing });
     });
-    assert_eq!(server.says(), []);
-    assert_eq!(server.silence(0), std::slice::from_ref(&probe));
-    assert_eq!(server.silence(14), [probe.clone(), probe.clone()]);
+    assert_eq!(server.sent(), []);
+    assert_eq!(server.wait(0), std::slice::from_ref(&probe));
+    assert_eq!(server.wait(14), [probe.clone(), probe.clone()]);
     assert_eq!(error(&server, id), None);
-    server.silence(1);
-    assert_eq!(error(&server, id), Some(Error::TimedOut), "three without an answer");
+    server.wait(1);
+    assert_eq!(error(&server, id), Some(Error::TimedOut), "three probes without an answer");
 
     let mut server = Server::new();
-    let (id, _) = server.serves();
+    let (id, _) = server.accept();
     set(&mut server, id, |options| options.keepalive = Some(probing));
-    assert_eq!(server.says(), []);
-    assert_eq!(server.silence(10).len(), 1);
+    assert_eq!(server.sent(), []);
+    assert_eq!(server.wait(10).len(), 1);
     set(&mut server, id, |options| options.keepalive = None);
-    assert_eq!(server.says(), []);
-    assert_eq!(server.silence(3600), []);
+    assert_eq!(server.sent(), []);
+    assert_eq!(server.wait(3600), []);
     assert_eq!(state(&server, id), State::Established);
 }
 
 /// RFC 9293, section 3.8.3: "closed ... if data is not successfully delivered within the timeout".
 #[test]
-fn what_stays_unacknowledged_for_the_user_timeout_ends_the_connection() {
-    // Set before anything is sent; while it waits, to less, to more, and to what has passed already.
+fn a_connection_ends_when_data_stays_unacknowledged_for_the_user_timeout() {
+    // The option is set before data is sent, or while it waits: to less, to more, and to less than
+    // the time that has passed. The numbers are seconds: the first timeout, the time of the change
+    // after the data, the new timeout, and the end.
     let cases = [
         (None, 0, 5, 5),
         (None, 3, 5, 5),
@@ -117,64 +118,63 @@ fn what_stays_unacknowledged_for_the_user_timeout_ends_the_connection() {
     ];
     for (first, after, timeout, end) in cases {
         let mut server = Server::new();
-        let (id, _) = server.serves();
+        let (id, _) = server.accept();
         assert_eq!(server.stack.options(id).unwrap().user_timeout, Some(secs(300)));
         set(&mut server, id, |options| options.user_timeout = first.map(secs));
-        server.silence(1000);
+        server.wait(1000);
         write(&mut server.stack, id, b"hello?");
-        assert_eq!(server.sends().len(), 1);
-        server.silence(after);
+        assert_eq!(server.sent_segments().len(), 1);
+        server.wait(after);
         set(&mut server, id, |options| options.user_timeout = Some(secs(timeout)));
-        assert_eq!(server.says(), []);
-        // Whoever had no patience to lose begins to lose it now.
+        assert_eq!(server.sent(), []);
+        // Without a timeout before, the time counts from the change.
         let end = if first.is_none() { (after + timeout).max(end) } else { end };
         let case = format!("{first:?} s, after {after} s {timeout} s");
-        server.silence(end - after - 1);
+        server.wait(end - after - 1);
         assert_eq!(error(&server, id), None, "{case}");
-        server.silence(1);
+        server.wait(1);
         assert_eq!(error(&server, id), Some(Error::TimedOut), "{case}");
         let read = server.stack.poll_read(id, Waker::noop(), &mut [0; 9]);
         assert_eq!(read, Poll::Ready(Err(Error::TimedOut.into())));
     }
 }
 
-/// As Linux's `TCP_USER_TIMEOUT`: a connection that no answer can save would be of no use.
+/// As with Linux's `TCP_USER_TIMEOUT`.
 #[test]
-fn a_user_timeout_of_zero_is_that_of_the_stack() {
+fn a_user_timeout_of_zero_restores_the_default_of_the_stack() {
     let mut server = Server::new();
-    let (id, _) = server.serves();
+    let (id, _) = server.accept();
     for before in [None, Some(secs(5))] {
         set(&mut server, id, |options| options.user_timeout = before);
         set(&mut server, id, |options| options.user_timeout = Some(secs(0)));
         assert_eq!(server.stack.options(id).unwrap().user_timeout, Some(secs(300)));
     }
     write(&mut server.stack, id, b"hello?");
-    server.sends();
-    server.silence(299);
+    server.sent_segments();
+    server.wait(299);
     assert_eq!(error(&server, id), None);
-    server.silence(1);
+    server.wait(1);
     assert_eq!(error(&server, id), Some(Error::TimedOut));
 }
 
-/// The same for probes of a closed window, and a peer that answers them is not given up (RFC 9293,
-/// section 3.8.6.1).
+/// A peer that answers the probes keeps the connection (RFC 9293, section 3.8.6.1).
 #[test]
-fn the_user_timeout_holds_for_probes_of_a_closed_window() {
+fn the_user_timeout_applies_to_probes_of_a_closed_window() {
     for answers in [false, true] {
         let mut server = Server::new();
-        let (id, next) = server.serves();
+        let (id, next) = server.accept();
         let closed = Segment { window: 0, ..segment(".", 5001, next) };
-        server.takes(&closed, &[]);
+        server.receive_segment(&closed, &[]);
         set(&mut server, id, |options| options.user_timeout = Some(secs(5)));
         write(&mut server.stack, id, b"hello?");
-        assert_eq!(server.says(), []);
+        assert_eq!(server.sent(), []);
         let mut probes = 0;
         for _ in 0..60 {
-            let sent = server.silence(1).len();
+            let sent = server.wait(1).len();
             probes += sent;
             if answers && sent > 0 {
-                server.takes(&closed, &[]);
-                server.says();
+                server.receive_segment(&closed, &[]);
+                server.sent();
             }
         }
         let ended = if answers { None } else { Some(Error::TimedOut) };
@@ -184,16 +184,17 @@ fn the_user_timeout_holds_for_probes_of_a_closed_window() {
 }
 
 #[test]
-fn a_send_buffer_has_its_size_at_once() {
-    let mut net = Net::new(false, Step::default(), 1);
+fn a_send_buffer_size_takes_effect_at_once() {
+    let mut net = Net::new(false, Impairments::default(), 1);
     let [client, server] = net.pair();
     let stack = &mut net.stacks[CLIENT];
     assert_eq!(stack.buffer_sizes(client).unwrap().send, 4 << 20);
-    assert_eq!(fill(stack, client), 32 << 10, "nothing has gone through it");
+    assert_eq!(fill(stack, client), 32 << 10, "no data has gone through it");
     stack.set_options(client, net.now, |options| options.send_buffer = Some(1_000_000)).unwrap();
     assert_eq!(stack.buffer_sizes(client).unwrap().send, 1_000_000);
     assert_eq!(fill(stack, client), 1_000_000 - (32 << 10));
-    // It holds more than it may: nothing is lost, and nothing taken until it holds less.
+    // The buffer holds more than its new size: nothing is lost, and nothing is accepted until it
+    // holds less.
     stack.set_options(client, net.now, |options| options.send_buffer = Some(5000)).unwrap();
     assert_eq!(fill(stack, client), 0);
     let mut read = Vec::new();
@@ -204,7 +205,7 @@ fn a_send_buffer_has_its_size_at_once() {
         }
         read.len() == 1_000_000
     });
-    // What was written in pieces of 256 KiB, after the first.
+    // After the first 32 KiB, the data was written in pieces of 256 KiB.
     let (first, rest) = read.split_at(32 << 10);
     assert!(first == octets(0, first.len()) && rest.len() == 1_000_000 - first.len());
     for piece in rest.chunks(256 << 10) {
@@ -215,8 +216,8 @@ fn a_send_buffer_has_its_size_at_once() {
 }
 
 #[test]
-fn a_writer_who_waits_for_room_is_woken_by_a_larger_buffer() {
-    let mut net = Net::new(false, Step::default(), 1);
+fn a_larger_buffer_wakes_a_writer_that_waits_for_room() {
+    let mut net = Net::new(false, Impairments::default(), 1);
     let [client, _] = net.pair();
     let stack = &mut net.stacks[CLIENT];
     fill(stack, client);
@@ -232,21 +233,21 @@ fn a_writer_who_waits_for_room_is_woken_by_a_larger_buffer() {
 }
 
 #[test]
-fn no_size_goes_beyond_what_memory_leaves() {
+fn no_buffer_size_exceeds_the_share_of_memory() {
     let limits = Limits { octets: 8 << 20, ..Limits::default() };
     let mut server = Server::with(1, |config| config.limits = limits);
-    let (id, _) = server.serves();
+    let (id, _) = server.accept();
     set(&mut server, id, |options| {
         (options.send_buffer, options.receive_buffer) = (Some(usize::MAX), Some(usize::MAX));
     });
     assert_eq!(server.stack.options(id).unwrap().send_buffer, Some(8 << 20));
-    let taken = fill(&mut server.stack, id);
-    // A 64th of what is free, the reserve not counted.
-    assert!(taken > 32 << 10 && taken <= 7 << 20 >> 6, "{taken} octets");
+    let accepted = fill(&mut server.stack, id);
+    // A 64th of the memory that is free outside the reserve.
+    assert!(accepted > 32 << 10 && accepted <= 7 << 20 >> 6, "{accepted} octets");
     assert!(server.stack.usage().octets < 1 << 20);
 }
 
-/// What a peer may send that nobody reads.
+/// Returns the octets that arrive while the application reads none.
 fn unread(net: &mut Net, [client, server]: [ConnectionId; 2]) -> u64 {
     net.run_for_each(secs(20), |net| {
         fill(&mut net.stacks[CLIENT], client);
@@ -255,8 +256,8 @@ fn unread(net: &mut Net, [client, server]: [ConnectionId; 2]) -> u64 {
 }
 
 #[test]
-fn a_receive_buffer_has_its_size_at_once_and_keeps_it() {
-    let mut net = Net::new(false, Step::default(), 1);
+fn a_receive_buffer_size_takes_effect_at_once_and_stays() {
+    let mut net = Net::new(false, Impairments::default(), 1);
     let ends = net.pair();
     let stack = &mut net.stacks[SERVER];
     assert_eq!(stack.buffer_sizes(ends[SERVER]).unwrap().receive, 64 << 10);
@@ -264,7 +265,7 @@ fn a_receive_buffer_has_its_size_at_once_and_keeps_it() {
     assert_eq!(stack.buffer_sizes(ends[SERVER]).unwrap().receive, 1 << 20);
     let held = unread(&mut net, ends);
     assert!((1 << 20..=9 << 17).contains(&held), "{held}");
-    // A smaller one is kept to as soon as what is held is less.
+    // A smaller size takes effect once the buffer holds less.
     net.stacks[SERVER]
         .set_options(ends[SERVER], net.now, |o| o.receive_buffer = Some(100_000))
         .unwrap();
@@ -281,11 +282,11 @@ fn a_receive_buffer_has_its_size_at_once_and_keeps_it() {
 }
 
 #[test]
-fn connections_begin_with_the_settings_of_their_listener() {
+fn connections_start_with_the_settings_of_their_listener() {
     let probing = KeepAlive { idle: secs(10), interval: secs(5), count: 3 };
     let mut server = Server::new();
     let listener = server.listener;
-    let wanted = Options {
+    let settings = Options {
         nodelay: true,
         keepalive: Some(probing),
         user_timeout: Some(secs(7)),
@@ -293,81 +294,82 @@ fn connections_begin_with_the_settings_of_their_listener() {
         receive_buffer: Some(16 << 10),
         linger: Some(Duration::ZERO),
     };
-    server.stack.set_listener_options(listener, |options| *options = wanted).unwrap();
-    assert_eq!(server.stack.listener_options(listener), Ok(wanted));
-    server.takes(&segment("S", 5000, SeqNr(0)), &[]);
-    let syn_ack = server.sends()[0];
+    server.stack.set_listener_options(listener, |options| *options = settings).unwrap();
+    assert_eq!(server.stack.listener_options(listener), Ok(settings));
+    server.receive_segment(&segment("S", 5000, SeqNr(0)), &[]);
+    let syn_ack = server.sent_segments()[0];
     assert_eq!(syn_ack.window, 16 << 10, "the first window");
-    server.receives(".", 5001, syn_ack.seq.add(1));
+    server.receive(".", 5001, syn_ack.seq.add(1));
     let Poll::Ready(Ok(id)) = server.stack.poll_accept(listener, Waker::noop()) else {
         panic!("no connection")
     };
-    assert_eq!(server.stack.options(id), Ok(wanted));
+    assert_eq!(server.stack.options(id), Ok(settings));
     assert_eq!(server.stack.buffer_sizes(id).unwrap().receive, 16 << 10);
-    // Each does something.
-    assert_eq!(server.silence(10).len(), 1, "a probe");
-    server.receives(".", 5001, syn_ack.seq.add(1));
+    // Each setting has an effect.
+    assert_eq!(server.wait(10).len(), 1, "a probe");
+    server.receive(".", 5001, syn_ack.seq.add(1));
     assert_eq!(fill(&mut server.stack, id), 100_000);
-    server.sends();
-    server.silence(7);
+    server.sent_segments();
+    server.wait(7);
     assert_eq!(error(&server, id), Some(Error::TimedOut));
-    // Others begin as ever.
+    // Another listener has the defaults.
     let other = server.stack.listen("10.0.0.2:81".parse().unwrap(), 1).unwrap();
     assert_eq!(server.stack.listener_options(other).unwrap().send_buffer, None);
 }
 
 #[test]
-fn a_connection_that_does_not_linger_is_reset_when_it_is_let_go() {
-    for (linger, said) in [(None, "F."), (Some(Duration::ZERO), "R")] {
+fn a_released_connection_with_a_linger_time_of_zero_is_reset() {
+    for (linger, letters) in [(None, "F."), (Some(Duration::ZERO), "R")] {
         let mut server = Server::new();
-        let (id, next) = server.serves();
+        let (id, next) = server.accept();
         set(&mut server, id, |options| options.linger = linger);
         server.stack.release(id);
-        let sent = server.says();
-        assert_eq!((sent.len(), sent[0].0.as_str(), sent[0].1), (1, said, next), "{linger:?}");
+        let sent = server.sent();
+        assert_eq!((sent.len(), sent[0].0.as_str(), sent[0].1), (1, letters, next), "{linger:?}");
         assert_eq!(server.stack.usage().connections, usize::from(linger.is_none()));
     }
 }
 
 #[test]
-fn one_that_lingers_is_reset_unless_all_is_acknowledged_by_then() {
+fn a_lingering_connection_is_reset_unless_everything_is_acknowledged_in_time() {
     for acknowledged in [false, true] {
         let mut server = Server::new();
-        let (id, next) = server.serves();
+        let (id, next) = server.accept();
         set(&mut server, id, |options| options.linger = Some(secs(3)));
         write(&mut server.stack, id, b"farewell");
         server.stack.release(id);
-        server.says();
+        server.sent();
         if acknowledged {
-            // The text and the FIN: the peer has the time of any orphan to close.
-            server.receives(".", 5001, next.add(9));
+            // Data and FIN are acknowledged: the peer has the time of any orphan to close.
+            server.receive(".", 5001, next.add(9));
         }
-        server.silence(2);
+        server.wait(2);
         assert_eq!(server.stack.usage().connections, 1);
-        let sent = server.silence(1);
-        assert_eq!(sent.iter().any(|said| said.0.contains('R')), !acknowledged, "{sent:?}");
+        let sent = server.wait(1);
+        assert_eq!(sent.iter().any(|sent| sent.0.contains('R')), !acknowledged, "{sent:?}");
         assert_eq!(server.stack.usage().connections, usize::from(acknowledged));
     }
 }
 
-/// Who wants no bound says so with the largest number there is.
+/// The largest number stands for no bound.
 #[test]
-fn without_bounds_octets_come_through() {
+fn a_stack_without_bounds_carries_data() {
     let mut server = Server::with(1, |config| {
         config.limits.octets = usize::MAX;
         config.send_buffer = usize::MAX;
     });
-    let (id, next) = server.serves();
+    let (id, next) = server.accept();
     for _ in 0..2 {
         assert_eq!(write(&mut server.stack, id, b"hello"), 5);
-        assert_eq!(server.sends().len(), 1);
+        assert_eq!(server.sent_segments().len(), 1);
         set(&mut server, id, |options| {
-            (options.send_buffer, options.receive_buffer) = (Some(usize::MAX), Some(usize::MAX));
+            options.send_buffer = Some(usize::MAX);
+            options.receive_buffer = Some(usize::MAX);
             options.nodelay = true;
         });
-        server.sends();
+        server.sent_segments();
     }
-    server.takes(&segment(".", 5001, next.add(10)), b"hello");
+    server.receive_segment(&segment(".", 5001, next.add(10)), b"hello");
     let mut out = [0; 9];
     assert_eq!(server.stack.poll_read(id, Waker::noop(), &mut out), Poll::Ready(Ok(5)));
     assert_eq!(server.stack.buffer_sizes(id).unwrap().send, usize::MAX);

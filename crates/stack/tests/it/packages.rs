@@ -22,7 +22,8 @@ fn the_stack_needs_no_runtime_and_no_device() {
     for unwanted in ["tokio", "tun-rs", "rustix", "mio", "nix", "socket2", "unruffled-wire"] {
         assert!(!packages.contains(unwanted), "{unwanted} is among {packages:?}");
     }
-    // The crate, `unruffled-tcp` and `unruffled-units`; etherparse and arrayvec; getrandom, cfg-if and
-    // libc; hashbrown; siphasher; rand_xoshiro and rand_core; strsim; thiserror and its macro's five.
+    // The crate, `unruffled-tcp` and `unruffled-units`; etherparse and arrayvec; getrandom, cfg-if
+    // and libc; hashbrown; siphasher; rand_xoshiro and rand_core; strsim; thiserror and its macro's
+    // five.
     assert!(packages.len() <= 19, "{} packages: {packages:?}", packages.len());
 }

@@ -1,15 +1,16 @@
 //! A stack that listens, and peers made of segments.
 
+#![allow(dead_code)] // `blocked.rs` uses a part of it.
+
 use std::net::SocketAddr;
 use std::task::{Poll, Waker};
 
 use unruffled_stack::codec::{Checksums, Packet, decode, encode};
-use unruffled_stack::{ConnectionId, ListenerId, Stack, StackConfig};
-use unruffled_tcp::{Flags, Segment, SeqNr, Timestamps, Variant};
-use unruffled_units::{Duration, Instant};
+use unruffled_stack::{ConnectionId, Duration, Instant, ListenerId, Stack, StackConfig, Variant};
+use unruffled_tcp::{Flags, Segment, SeqNr, Timestamps};
 
-/// What a stack says, without numbers.
-pub(crate) type Said = (String, SeqNr, SeqNr);
+/// The flags, sequence number and acknowledgement number of a segment.
+pub(crate) type Summary = (String, SeqNr, SeqNr);
 
 pub(crate) struct Server {
     pub(crate) stack: Stack,
@@ -19,7 +20,7 @@ pub(crate) struct Server {
     pub(crate) now: Instant,
 }
 
-/// A segment with these flags: S, F, R, and a full stop for ACK.
+/// Returns a segment with these flags: S, F, R, and a full stop for ACK.
 pub(crate) fn segment(letters: &str, seq: u32, ack: SeqNr) -> Segment {
     let has = |letter| letters.contains(letter);
     Segment {
@@ -35,7 +36,7 @@ pub(crate) fn stamped(segment: Segment, value: u32, echo: u32) -> Segment {
     Segment { timestamps: Some(Timestamps { value, echo }), ..segment }
 }
 
-fn said(segment: &Segment) -> Said {
+fn summary(segment: &Segment) -> Summary {
     let Segment { seq, ack, flags, .. } = *segment;
     let letters = [(flags.syn, 'S'), (flags.fin, 'F'), (flags.rst, 'R'), (flags.ack, '.')];
     (letters.iter().filter_map(|&(set, letter)| set.then_some(letter)).collect(), seq, ack)
@@ -57,32 +58,32 @@ impl Server {
         Self { stack, listener, local, peer, now: Instant::from_millis(1000) }
     }
 
-    /// A segment arrives; gives the answers, of which all but the flags and numbers is left out.
-    pub(crate) fn gets(&mut self, letters: &str, seq: u32, ack: SeqNr) -> Vec<Said> {
-        self.receives(letters, seq, ack);
-        self.says()
+    /// Receives a segment without payload, and returns the answers.
+    pub(crate) fn answers(&mut self, letters: &str, seq: u32, ack: SeqNr) -> Vec<Summary> {
+        self.receive(letters, seq, ack);
+        self.sent()
     }
 
-    /// A segment arrives, and another one before the answer leaves.
-    pub(crate) fn receives(&mut self, letters: &str, seq: u32, ack: SeqNr) {
-        self.takes(&segment(letters, seq, ack), &[]);
+    /// Receives a segment without payload. Its answer does not leave yet.
+    pub(crate) fn receive(&mut self, letters: &str, seq: u32, ack: SeqNr) {
+        self.receive_segment(&segment(letters, seq, ack), &[]);
     }
 
-    /// This segment arrives.
-    pub(crate) fn takes(&mut self, segment: &Segment, payload: &[u8]) {
+    /// Receives a segment. Its answer does not leave yet.
+    pub(crate) fn receive_segment(&mut self, segment: &Segment, payload: &[u8]) {
         let segment = Segment { len: payload.len() as u32, ..*segment };
         let mut packet = Vec::new();
         encode(self.peer, self.local, &segment, (payload, &[]), &mut packet).expect("it fits");
         let _ = self.stack.receive(&packet, Checksums::Verify, self.now);
     }
 
-    /// What leaves.
-    pub(crate) fn says(&mut self) -> Vec<Said> {
-        self.sends().iter().map(said).collect()
+    /// Returns the summaries of what leaves.
+    pub(crate) fn sent(&mut self) -> Vec<Summary> {
+        self.sent_segments().iter().map(summary).collect()
     }
 
-    /// What leaves, whole.
-    pub(crate) fn sends(&mut self) -> Vec<Segment> {
+    /// Returns the segments that leave.
+    pub(crate) fn sent_segments(&mut self) -> Vec<Segment> {
         let mut sent = Vec::new();
         let mut out = Vec::new();
         while self.stack.poll_transmit(self.now, &mut out).is_some() {
@@ -95,37 +96,37 @@ impl Server {
         sent
     }
 
-    /// A handshake works, and the application gets the connection; gives the next number of ours.
-    pub(crate) fn serves(&mut self) -> (ConnectionId, SeqNr) {
-        let next = self.shakes_hands();
+    /// Completes a handshake and accepts the connection; returns it and the stack's next number.
+    pub(crate) fn accept(&mut self) -> (ConnectionId, SeqNr) {
+        let next = self.handshake();
         match self.stack.poll_accept(self.listener, Waker::noop()) {
             Poll::Ready(Ok(id)) => (id, next),
             other => panic!("{other:?}"),
         }
     }
 
-    /// A handshake works; gives the next number of ours.
-    pub(crate) fn shakes_hands(&mut self) -> SeqNr {
-        let syn_ack = self.gets("S", 5000, SeqNr(0));
+    /// Completes a handshake; returns the stack's next number.
+    pub(crate) fn handshake(&mut self) -> SeqNr {
+        let syn_ack = self.answers("S", 5000, SeqNr(0));
         let [(letters, isn, ack)] = syn_ack.as_slice() else { panic!("{syn_ack:?}") };
         assert_eq!((letters.as_str(), *ack), ("S.", SeqNr(5001)));
-        assert_eq!(self.gets(".", 5001, isn.add(1)), []);
+        assert_eq!(self.answers(".", 5001, isn.add(1)), []);
         isn.add(1)
     }
 
-    /// Nobody says anything any more, for so many seconds; gives what leaves.
-    pub(crate) fn silence(&mut self, seconds: u64) -> Vec<Said> {
-        self.hears_nothing(seconds).iter().map(said).collect()
+    /// Lets so many seconds pass without an arrival; returns the summaries of what leaves.
+    pub(crate) fn wait(&mut self, seconds: u64) -> Vec<Summary> {
+        self.wait_for_segments(seconds).iter().map(summary).collect()
     }
 
-    /// As [`Server::silence`]; gives what leaves, whole.
-    pub(crate) fn hears_nothing(&mut self, seconds: u64) -> Vec<Segment> {
+    /// Lets so many seconds pass without an arrival; returns the segments that leave.
+    pub(crate) fn wait_for_segments(&mut self, seconds: u64) -> Vec<Segment> {
         let end = self.now + Duration::from_secs(seconds);
         let mut sent = Vec::new();
         while let Some(due) = self.stack.poll_timeout().filter(|&due| due <= end) {
             self.now = self.now.max(due);
             self.stack.handle_timeout(self.now);
-            sent.extend(self.sends());
+            sent.extend(self.sent_segments());
         }
         self.now = end;
         sent

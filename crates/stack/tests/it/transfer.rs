@@ -1,12 +1,10 @@
-//! Two stacks, joined in memory by a link that delays, loses and shuffles packets.
+//! Transfers between two stacks over a link that delays, loses and reorders packets.
 
 use std::net::SocketAddr;
 use std::task::{Poll, Waker};
 
-use crate::net::{Net, Step, octets};
-use unruffled_stack::{ConnectionId, Options, StackError};
-use unruffled_tcp::State;
-use unruffled_units::Duration;
+use crate::net::{Impairments, Net, octets};
+use unruffled_stack::{ConnectionId, Duration, Options, StackError, State};
 
 fn waker() -> &'static Waker {
     Waker::noop()
@@ -19,7 +17,7 @@ fn server(net: &Net) -> SocketAddr {
     SocketAddr::new(net.address(SERVER), 80)
 }
 
-/// A connection from the first stack to the second, and the second's end of it.
+/// Connects the first stack to the second; returns the two ends of the connection.
 fn connected(net: &mut Net) -> (ConnectionId, ConnectionId) {
     let listener = net.stacks[SERVER].listen(server(net), 8).unwrap();
     let to = server(net);
@@ -34,7 +32,7 @@ fn connected(net: &mut Net) -> (ConnectionId, ConnectionId) {
     (client, accepted.unwrap())
 }
 
-/// Sends `total` octets from one end to the other and checks each of them.
+/// Sends `total` octets from one end to the other, and checks each of them.
 fn transfer(net: &mut Net, from: (usize, ConnectionId), to: (usize, ConnectionId), total: u64) {
     let (mut written, mut read, mut ended) = (0, 0, false);
     let mut buffer = vec![0; 64 << 10];
@@ -64,9 +62,9 @@ fn transfer(net: &mut Net, from: (usize, ConnectionId), to: (usize, ConnectionId
 }
 
 #[test]
-fn ten_megabytes_cross_a_link_that_loses_and_shuffles() {
+fn ten_megabytes_cross_a_link_that_loses_and_reorders() {
     for (v6, offload) in [(false, false), (true, false), (false, true), (true, true)] {
-        let mut net = Net::new(v6, Step { loss: 0.01, late: 0.1 }, 7);
+        let mut net = Net::new(v6, Impairments { loss: 0.01, late: 0.1 }, 7);
         net.offload = offload;
         let (client, accepted) = connected(&mut net);
         transfer(&mut net, (CLIENT, client), (SERVER, accepted), 10 << 20);
@@ -76,7 +74,7 @@ fn ten_megabytes_cross_a_link_that_loses_and_shuffles() {
         net.run_for(Duration::from_secs(300));
         assert_eq!(net.joined > 100, offload, "{} packets joined", net.joined);
         for stack in &net.stacks {
-            assert_eq!(stack.usage().connections, 0, "nothing is left behind");
+            assert_eq!(stack.usage().connections, 0, "all connections are removed");
             assert_eq!(stack.counters().malformed.total(), 0);
         }
     }
@@ -84,29 +82,29 @@ fn ten_megabytes_cross_a_link_that_loses_and_shuffles() {
 
 #[test]
 fn both_directions_of_a_connection_carry_data() {
-    let mut net = Net::new(false, Step { loss: 0.005, late: 0.05 }, 3);
+    let mut net = Net::new(false, Impairments { loss: 0.005, late: 0.05 }, 3);
     let (client, accepted) = connected(&mut net);
     transfer(&mut net, (CLIENT, client), (SERVER, accepted), 1 << 20);
-    // Half-closed: the other direction goes on.
+    // The connection is half-closed; the other direction continues.
     transfer(&mut net, (SERVER, accepted), (CLIENT, client), 1 << 20);
     assert_eq!(net.stacks[SERVER].connection(accepted).unwrap().error(), None);
 }
 
 #[test]
-fn a_reader_who_rests_stops_the_writer_and_nothing_is_lost() {
-    let mut net = Net::new(false, Step::default(), 1);
+fn a_reader_that_pauses_stops_the_writer_and_nothing_is_lost() {
+    let mut net = Net::new(false, Impairments::default(), 1);
     let (client, accepted) = connected(&mut net);
     let data = octets(0, 32 << 20);
     let (mut written, mut read) = (0, 0);
     let mut out = vec![0; 1 << 20];
-    // Buffers grow with what goes through them: it rests twice, at first and in the end.
-    for (before_rest, holds) in [(0, 32 << 10..=65 << 10), (4 << 20, 6 << 20..=7 << 20)] {
+    // Buffers grow with what goes through them, so the reader pauses once early and once late.
+    for (before_pause, holds) in [(0, 32 << 10..=65 << 10), (4 << 20, 6 << 20..=7 << 20)] {
         net.run_for_each(Duration::from_secs(20), |net| {
             let rest = &data[written..];
             if let Poll::Ready(n) = net.stacks[CLIENT].poll_write(client, waker(), rest) {
                 written += n.unwrap();
             }
-            while read < before_rest
+            while read < before_pause
                 && let Poll::Ready(n) = net.stacks[SERVER].poll_read(accepted, waker(), &mut out)
             {
                 let n = n.unwrap();
@@ -117,7 +115,7 @@ fn a_reader_who_rests_stops_the_writer_and_nothing_is_lost() {
         let held = net.stacks[SERVER].connection(accepted).unwrap().readable();
         assert!(holds.contains(&held), "the window is full and closed: {held}");
         let most = read + 2 * *holds.end() as usize + (1 << 20);
-        assert!(written <= most, "{written} octets taken from the writer");
+        assert!(written <= most, "{written} octets accepted from the writer");
     }
     net.run_until(Duration::from_secs(20), |net| {
         while let Poll::Ready(n) = net.stacks[SERVER].poll_read(accepted, waker(), &mut out) {
@@ -131,8 +129,8 @@ fn a_reader_who_rests_stops_the_writer_and_nothing_is_lost() {
 }
 
 #[test]
-fn a_port_where_nobody_listens_refuses() {
-    let mut net = Net::new(false, Step::default(), 1);
+fn a_port_without_a_listener_refuses() {
+    let mut net = Net::new(false, Impairments::default(), 1);
     let to = server(&net);
     let client = net.connect(CLIENT, to);
     net.run_for(Duration::from_secs(1));
@@ -147,7 +145,7 @@ fn a_port_where_nobody_listens_refuses() {
 
 #[test]
 fn a_full_backlog_drops_the_syn_and_lets_it_in_later() {
-    let mut net = Net::new(false, Step::default(), 1);
+    let mut net = Net::new(false, Impairments::default(), 1);
     let to = server(&net);
     let listener = net.stacks[SERVER].listen(to, 2).unwrap();
     let mut clients: Vec<_> = (0..2).map(|_| net.connect(CLIENT, to)).collect();
@@ -162,8 +160,8 @@ fn a_full_backlog_drops_the_syn_and_lets_it_in_later() {
 }
 
 #[test]
-fn an_abort_is_told_to_the_peer() {
-    let mut net = Net::new(false, Step::default(), 1);
+fn an_abort_resets_the_peer() {
+    let mut net = Net::new(false, Impairments::default(), 1);
     let (client, accepted) = connected(&mut net);
     net.stacks[CLIENT].abort(client);
     net.run_for(Duration::from_secs(1));
@@ -173,8 +171,8 @@ fn an_abort_is_told_to_the_peer() {
 }
 
 #[test]
-fn what_is_left_unread_resets_the_writer() {
-    let mut net = Net::new(false, Step::default(), 1);
+fn unread_data_at_the_release_resets_the_writer() {
+    let mut net = Net::new(false, Impairments::default(), 1);
     let (client, accepted) = connected(&mut net);
     let _ = net.stacks[CLIENT].poll_write(client, waker(), b"never read");
     net.run_for(Duration::from_secs(1));
@@ -188,7 +186,7 @@ fn what_is_left_unread_resets_the_writer() {
 
 #[test]
 fn a_peer_that_vanishes_is_given_up() {
-    let mut net = Net::new(false, Step::default(), 1);
+    let mut net = Net::new(false, Impairments::default(), 1);
     let (client, _) = connected(&mut net);
     net.cut = true;
     let _ = net.stacks[CLIENT].poll_write(client, waker(), b"hello?");
@@ -199,7 +197,7 @@ fn a_peer_that_vanishes_is_given_up() {
 
 #[test]
 fn an_orphan_whose_peer_never_closes_is_given_up() {
-    let mut net = Net::new(false, Step::default(), 1);
+    let mut net = Net::new(false, Impairments::default(), 1);
     let (client, accepted) = connected(&mut net);
     net.release(CLIENT, client);
     net.run_for(Duration::from_secs(30));
@@ -211,7 +209,7 @@ fn an_orphan_whose_peer_never_closes_is_given_up() {
 
 #[test]
 fn a_thousand_connections_one_after_another_leave_nothing_behind() {
-    let mut net = Net::new(false, Step::default(), 1);
+    let mut net = Net::new(false, Impairments::default(), 1);
     let to = server(&net);
     let listener = net.stacks[SERVER].listen(to, 2).unwrap();
     for round in 0..1000 {
@@ -235,12 +233,12 @@ fn a_thousand_connections_one_after_another_leave_nothing_behind() {
     }
 }
 
-/// What is copied at once at the most.
-const PIECE: usize = 256 << 10;
+/// Most octets that one call copies.
+const MAX_COPY: usize = 256 << 10;
 
 #[test]
-fn an_application_copies_its_megabytes_in_pieces() {
-    let mut net = Net::new(false, Step::default(), 1);
+fn one_call_copies_at_most_256_kib() {
+    let mut net = Net::new(false, Impairments::default(), 1);
     let [client, server] = net.pair();
     for (stack, id) in [(0, client), (1, server)] {
         let now = net.now;
@@ -254,24 +252,24 @@ fn an_application_copies_its_megabytes_in_pieces() {
     let mut written = 0;
     while let Poll::Ready(n) = net.stacks[0].poll_write(client, Waker::noop(), &data[written..]) {
         let n = n.unwrap();
-        assert!((1..=PIECE).contains(&n), "{n} octets written in one go");
+        assert!((1..=MAX_COPY).contains(&n), "{n} octets written by one call");
         written += n;
         if written == data.len() {
             break;
         }
     }
-    assert!(written >= 2 << 20, "the buffer took {written}");
-    // All of it waits at the other end, and might be read in one go.
+    assert!(written >= 2 << 20, "the buffer accepted {written}");
+    // All of it waits at the other end.
     net.run_until(Duration::from_secs(60), |net| {
         net.stacks[1].info(server).unwrap().octets.unread == written as u64
     });
     let (mut read, mut out) = (0, vec![0; 4 << 20]);
     while read < written {
         let Poll::Ready(n) = net.stacks[1].poll_read(server, Waker::noop(), &mut out) else {
-            panic!("all is there");
+            panic!("everything has arrived");
         };
         let n = n.unwrap();
-        assert!((1..=PIECE).contains(&n), "{n} octets read in one go");
+        assert!((1..=MAX_COPY).contains(&n), "{n} octets read by one call");
         assert_eq!(out[..n], data[read..read + n]);
         read += n;
     }

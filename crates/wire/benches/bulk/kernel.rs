@@ -1,4 +1,5 @@
-//! Kernel to kernel over a veth pair: what two networks of this machine can do without us.
+//! Kernel to kernel over a veth pair: the speed of two network namespaces without a userspace
+//! stack.
 
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +10,7 @@ use nix::sched::{CloneFlags, unshare};
 
 use crate::{KERNEL, PORT, Peer, STACK, Way, carry};
 
-/// The two ends of the pair; the second goes to the peer's network.
+/// The two ends of the pair; the second is moved to the peer's namespace.
 const ENDS: (&str, &str) = ("bulk0", "bulk1");
 
 pub(crate) fn with_offload(way: Way, span: Duration) -> u64 {
@@ -28,7 +29,7 @@ fn run(way: Way, span: Duration, offload: bool) -> u64 {
             .spawn()
             .expect("a peer"),
     );
-    // A line says that it is in a network of its own.
+    // The peer writes a line once it is in its own namespace.
     let out = peer.0.stdout.take().expect("a pipe");
     BufReader::new(out).read_line(&mut String::new()).expect("a line");
     ip(&format!("link add {} type veth peer name {} netns {}", ENDS.0, ENDS.1, peer.0.id()));
@@ -51,15 +52,16 @@ fn run(way: Way, span: Duration, offload: bool) -> u64 {
     };
     let octets = carry(&mut stream, way, span);
     drop(peer);
-    // It goes with the peer's network, unless that takes its time.
+    // The pair disappears with the peer's namespace, but maybe only later.
     let delete = ["link", "delete", "dev", ENDS.0];
     let _ = Command::new("ip").args(delete).stderr(Stdio::null()).status();
     octets
 }
 
-/// The peer's side: a network of its own, and its end of the pair once that has come.
+/// Sets up the peer's side: its own namespace, and its end of the pair once that has been moved
+/// there.
 pub(crate) fn join(how: &str) {
-    unshare(CloneFlags::CLONE_NEWNET).expect("a network");
+    unshare(CloneFlags::CLONE_NEWNET).expect("a namespace");
     println!("ready");
     let up = || {
         Command::new("ip").args(["link", "set", "dev", ENDS.1, "up"]).stderr(Stdio::null()).status()
@@ -73,7 +75,7 @@ pub(crate) fn join(how: &str) {
     ip(&format!("address add {KERNEL}/24 dev {}", ENDS.1));
 }
 
-/// A packet then holds one segment, as on a wire. Needs ethtool.
+/// Switches offload off, so that a packet holds one segment, as on a wire. Needs ethtool.
 fn switch_off_offload(device: &str) {
     let arguments = ["-K", device, "tso", "off", "gso", "off", "gro", "off"];
     let status = Command::new("ethtool").args(arguments).stdout(Stdio::null()).status();

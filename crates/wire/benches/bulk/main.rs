@@ -1,9 +1,10 @@
-//! Bulk speed over TUN at an MTU of 1500, one connection with the kernel of the same machine, ours
-//! and smoltcp's in turn, and kernel to kernel over veth (needs iproute2 and ethtool): `cargo bench -p
-//! unruffled-wire --bench bulk [seconds [rounds]]`, as root.
+//! Bulk speed over TUN at an MTU of 1500: one connection between a userspace stack, this one or
+//! smoltcp, and the kernel of the same machine, and one from kernel to kernel over veth. Run it as
+//! root with `cargo bench -p unruffled-wire --bench bulk [seconds [rounds]]`; veth needs iproute2
+//! and ethtool.
 //!
-//! CPU seconds are those of the process with the userspace stack, the kernel's work on its behalf
-//! included; the kernel's end is a process of its own.
+//! CPU seconds are those of the process with the userspace stack, including the kernel's work for
+//! it. The kernel's end is a process of its own.
 
 mod kernel;
 mod ours;
@@ -19,13 +20,13 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
-/// The kernel's address, and that of the stack under test.
+/// The kernel's address, and the address of the stack under test.
 const KERNEL: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 const STACK: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 const PORT: u16 = 5001;
 const CHUNK: usize = 256 << 10;
 
-/// Which way the octets go, seen from the stack.
+/// The direction of the octets, seen from the stack.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Sending,
@@ -35,7 +36,8 @@ enum Way {
 struct Peer(Child);
 
 impl Peer {
-    /// The other end: it connects to the stack where that receives, and listens where it sends.
+    /// Returns the command of the other end, which connects if the stack receives, and listens if
+    /// it sends.
     fn command(way: Way) -> Command {
         let role = if way == Way::Sending { "sink" } else { "source" };
         let mut command = Command::new(std::env::current_exe().expect("this program"));
@@ -59,9 +61,11 @@ impl Drop for Peer {
     }
 }
 
-/// The octets that a blocking stream carries within `span`.
+/// Returns the octets that a blocking stream carries within `span`.
 fn carry(stream: &mut (impl Read + Write), way: Way, span: Duration) -> u64 {
-    let (begin, mut octets, mut buffer) = (Instant::now(), 0, vec![0; CHUNK]);
+    let mut buffer = vec![0; CHUNK];
+    let mut octets = 0;
+    let begin = Instant::now();
     while begin.elapsed() < span {
         octets += match way {
             Way::Sending => stream.write(&buffer),
@@ -78,7 +82,7 @@ fn cpu() -> Duration {
     Duration::from_micros(micros as u64)
 }
 
-/// One run's speed in Gbit/s, and CPU seconds per GB.
+/// Returns the speed of one run in Gbit/s, and its CPU seconds per GB.
 fn measure(way: Way, span: Duration, run: fn(Way, Duration) -> u64) -> (f64, f64) {
     let (begin, cpu_begin) = (Instant::now(), cpu());
     let octets = run(way, span) as f64;
@@ -111,7 +115,7 @@ fn main() {
         ("kernel, veth", kernel::plain),
         ("kernel, veth, offload", kernel::with_offload),
     ];
-    // Only the rows that contain one of these, to look at a few: `BULK_ONLY='smoltcp|streams'`, or
+    // Runs only the rows that contain one of these: `BULK_ONLY='smoltcp|streams'`, or
     // `"one thread    sending"`.
     let only = std::env::var("BULK_ONLY").unwrap_or_default();
     let mut rows = Vec::new();

@@ -1,5 +1,5 @@
-//! Our stack: through the driver's thread and blocking streams, and driven by hand in one thread as
-//! smoltcp is.
+//! The stack under test: with a driver and blocking streams, and in one thread without a driver, as
+//! smoltcp runs.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -7,18 +7,16 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use unruffled_tcp::Variant;
-use unruffled_units::Instant as Time;
 use unruffled_wire::device::{Link, Tun};
 use unruffled_wire::driver::Driver;
-use unruffled_wire::stack::{ConnectionId, Stack, StackConfig};
+use unruffled_wire::stack::{ConnectionId, Instant as Time, Stack, StackConfig, Variant};
 use unruffled_wire::stream::{TcpListener, TcpStream};
 
 use crate::{CHUNK, KERNEL, PORT, Peer, STACK, Way, carry};
 
-/// Packets taken from the stack before they are written: enough that the kernel, which has them at once,
-/// wakes its reader less often, and few enough that they stay in the processor's nearest cache.
-const BURST: usize = 32;
+/// Packets taken from the stack before they are written: enough that the kernel wakes its reader
+/// less often, and few enough that they stay in the processor's nearest cache.
+const BURST_PACKETS: usize = 32;
 
 fn parts(offload: bool) -> (Tun, Stack) {
     let create = if offload { Tun::create_with_offload } else { Tun::create };
@@ -61,8 +59,11 @@ pub(crate) fn in_one_thread(way: Way, span: Duration) -> u64 {
     let waker = Waker::noop();
     let mut connection: Option<ConnectionId> = (way == Way::Sending)
         .then(|| stack.connect((KERNEL, PORT).into(), None, now()).expect("a connection"));
-    let (mut octets, mut buffer) = (0, vec![0; CHUNK]);
-    let (mut packet, mut out, mut lens) = (vec![0; 1500], Vec::with_capacity(1500), Vec::new());
+    let mut octets = 0;
+    let mut buffer = vec![0; CHUNK];
+    let mut packet = vec![0; 1500];
+    let mut out = Vec::with_capacity(1500);
+    let mut lens = Vec::new();
     while begin.elapsed() < span {
         let mut idle = true;
         for _ in 0..256 {
@@ -87,10 +88,10 @@ pub(crate) fn in_one_thread(way: Way, span: Duration) -> u64 {
             connection = id.ok();
         }
         let time = now();
-        for _ in 0..256 / BURST {
+        for _ in 0..256 / BURST_PACKETS {
             out.clear();
             lens.clear();
-            while lens.len() < BURST
+            while lens.len() < BURST_PACKETS
                 && let Some(len) = stack.poll_transmit(time, &mut out)
             {
                 lens.push(len);

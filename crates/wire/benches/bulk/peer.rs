@@ -1,4 +1,4 @@
-//! The kernel's end of a connection, in a process of its own.
+//! The kernel's end of a connection, in its own process.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

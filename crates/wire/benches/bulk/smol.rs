@@ -1,4 +1,4 @@
-//! smoltcp, as its own examples drive it, with buffers of 4 MiB.
+//! smoltcp, run as in its own examples, with buffers of 4 MiB.
 
 use std::os::fd::AsRawFd;
 use std::process::Command;
@@ -36,7 +36,9 @@ pub(crate) fn run(way: Way, span: Duration) -> u64 {
     if way == Way::Sending {
         socket.connect(interface.context(), (KERNEL, PORT), 50_000).expect("a connection");
     }
-    let (begin, mut octets, mut chunk) = (Instant::now(), 0, vec![0; CHUNK]);
+    let mut chunk = vec![0; CHUNK];
+    let mut octets = 0;
+    let begin = Instant::now();
     while begin.elapsed() < span {
         let time = Time::now();
         interface.poll(time, &mut device, &mut sockets);

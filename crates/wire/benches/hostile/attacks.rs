@@ -1,4 +1,4 @@
-//! What attackers do.
+//! The attacks.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -10,14 +10,15 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_tcp::{Flags, Segment, SeqNr};
 use unruffled_wire::stack::{ConnectionId, ListenerId};
 
-use crate::rig::{Attack, Peace, Rig, Server, Wire, clock};
+use crate::rig::{Attack, NoAttack, Rig, Server, Wire, clock};
 
-/// Where attackers who shake hands find somebody; SYN floods go where the good client goes.
+/// The port of the listener for attackers that complete a handshake. SYN floods go to the good
+/// client's port.
 pub(crate) const PORT: u16 = 81;
 const ACK: Flags = Flags { syn: false, ack: true, fin: false, rst: false, psh: false };
 const ISN: u32 = 1000;
 
-/// The `n`th attacker.
+/// Returns the address of the `n`th attacker.
 fn attacker(n: u32) -> SocketAddr {
     let [_, a, b, c] = (n / 50_000 + 1).to_be_bytes();
     ([172, 16 + a, b, c], (n % 50_000 + 1024) as u16).into()
@@ -35,7 +36,7 @@ fn syn() -> Segment {
     }
 }
 
-/// Does something so many times a second, by the thread's clock.
+/// Counts the packets that are due at a rate, by the thread's clock.
 pub(crate) struct Pace {
     rate: u64,
     begin: Duration,
@@ -47,17 +48,17 @@ impl Pace {
         Self { rate, begin: clock(), done: 0 }
     }
 
-    /// How many are due now.
+    /// Returns the number of packets that are due, and counts them.
     fn due(&mut self) -> u64 {
         let due = ((clock() - self.begin).as_secs_f64() * self.rate as f64) as u64 - self.done;
-        // What has been missed is missed.
+        // Packets beyond this number are due later.
         let now = due.min(256);
         self.done += now;
         now
     }
 }
 
-/// SYNs from everywhere.
+/// SYNs from random addresses.
 pub(crate) struct SynFlood {
     pub(crate) pace: Pace,
     random: Xoshiro256PlusPlus,
@@ -75,12 +76,13 @@ impl Attack for SynFlood {
             let (address, port) = (self.random.random::<u32>(), self.random.random::<u16>());
             let from = ([172, 16, (address >> 8) as u8, address as u8], port.max(1)).into();
             let syn = Segment { seq: SeqNr(self.random.random()), ..syn() };
-            server.takes(from, 80, &syn, &[]);
+            server.receive(from, 80, &syn, &[]);
         }
     }
 }
 
-/// Attackers whose handshakes are done: where each is, and the next number of ours.
+/// Attackers that have completed a handshake, with their addresses and the server's next numbers.
+/// They take no data, and acknowledge this when data arrives.
 #[derive(Default)]
 pub(crate) struct Crowd {
     pub(crate) peers: Vec<(SocketAddr, SeqNr)>,
@@ -90,11 +92,11 @@ pub(crate) struct Crowd {
 }
 
 impl Crowd {
-    /// So many shake hands, and the application holds their connections.
+    /// Lets `count` attackers complete a handshake. The application holds their connections.
     pub(crate) fn gather(rig: &mut Rig, listener: ListenerId, count: u32, window: u16) -> Self {
         let mut crowd = Self { window, ..Self::default() };
         for n in 0..count {
-            rig.server.takes(attacker(n), PORT, &syn(), &[]);
+            rig.server.receive(attacker(n), PORT, &syn(), &[]);
             rig.round(&mut crowd);
             while let Poll::Ready(Ok(id)) = rig.server.stack.poll_accept(listener, Waker::noop()) {
                 crowd.held.push(id);
@@ -103,62 +105,62 @@ impl Crowd {
         crowd
     }
 
-    /// Nanoseconds that the server spends on an acknowledgement, for one after another of the first `of`
-    /// peers: to read it, and to handle it.
+    /// Returns the nanoseconds that the server takes to read an acknowledgement and to handle it,
+    /// for acknowledgements of the first `of` peers in turn.
     #[inline(never)]
     pub(crate) fn cost_per_packet(&self, rig: &mut Rig, of: usize) -> [u64; 2] {
         const PACKETS: usize = 100_000;
-        /// As many as a driver takes through the stack at once.
+        /// Packets that a driver passes through the stack under one lock.
         const BATCH: usize = 32;
-        // A prime far from all powers of two, so that no two in a row lie side by side. Looked up
-        // before, since that costs the attackers and not the server.
+        // The stride is a prime far from all powers of two, so that consecutive peers are not
+        // adjacent in memory. The list is made in advance, so that its cost is not measured.
         let peers: Vec<_> = (0..PACKETS).map(|n| self.peers[n * 7919 % of]).collect();
         let mut wire = Wire::new(BATCH).expect("two sockets");
         let mut spent = [Duration::ZERO; 2];
         for peers in peers.chunks(wire.most) {
             for &(at, next) in peers {
-                wire.carries(at, PORT, &self.acknowledges(next));
+                wire.send(at, PORT, &self.acknowledgement(next));
             }
-            let [read, handled] = rig.server.takes_all(&mut wire);
+            let [read, handled] = rig.server.receive_all(&mut wire);
             let begin = clock();
-            rig.round(&mut Peace);
+            rig.round(&mut NoAttack);
             spent = [spent[0] + read, spent[1] + handled + (clock() - begin)];
         }
         spent.map(|span| span.as_nanos() as u64 / PACKETS as u64)
     }
 
-    fn acknowledges(&self, ack: SeqNr) -> Segment {
+    fn acknowledgement(&self, ack: SeqNr) -> Segment {
         Segment { seq: SeqNr(ISN + 1), ack, flags: ACK, window: self.window, ..Segment::default() }
     }
 }
 
-/// Nobody of the crowd takes anything; all say so when they are asked.
 impl Attack for Crowd {
     fn strike(&mut self, _: &mut Server) {}
 
-    fn hear(&mut self, server: &mut Server, at: SocketAddr, segment: &Segment) {
+    fn on_segment(&mut self, server: &mut Server, at: SocketAddr, segment: &Segment) {
         if segment.flags.syn {
             let next = segment.seq.add(1);
             self.peers.push((at, next));
             self.by_address.insert(at, next);
             let window = self.window;
             self.window = 65_535;
-            server.takes(at, PORT, &self.acknowledges(next), &[]);
+            server.receive(at, PORT, &self.acknowledgement(next), &[]);
             self.window = window;
         } else if segment.flags.fin {
-            // Both close: the server is the first, and waits.
+            // Both ends close. The server was first, so it enters TIME-WAIT.
             let next = segment.seq.add(segment.len + 1);
             let fin = Flags { fin: true, ..ACK };
-            server.takes(at, PORT, &Segment { flags: fin, ..self.acknowledges(next) }, &[]);
+            server.receive(at, PORT, &Segment { flags: fin, ..self.acknowledgement(next) }, &[]);
         } else if segment.len > 0
             && let Some(&next) = self.by_address.get(&at)
         {
-            server.takes(at, PORT, &self.acknowledges(next), &[]);
+            server.receive(at, PORT, &self.acknowledgement(next), &[]);
         }
     }
 }
 
-/// One octet at every second place of the window, from its end to its beginning and again.
+/// Segments of one octet at every second place of the window, from its end to its start,
+/// repeatedly.
 pub(crate) struct SmallSegments {
     pub(crate) crowd: Crowd,
     pub(crate) pace: Pace,
@@ -175,22 +177,28 @@ impl Attack for SmallSegments {
     fn strike(&mut self, server: &mut Server) {
         for _ in 0..self.pace.due() {
             let (at, next) = self.crowd.peers[0];
-            // The first octet never comes.
+            // The first octet never arrives.
             self.place = if self.place <= 2 { 60_000 } else { self.place - 2 };
-            let segment = self.crowd.acknowledges(next);
-            server.takes(at, PORT, &Segment { seq: segment.seq.add(self.place), ..segment }, &[7]);
+            let segment = self.crowd.acknowledgement(next);
+            server.receive(
+                at,
+                PORT,
+                &Segment { seq: segment.seq.add(self.place), ..segment },
+                &[7],
+            );
         }
     }
 }
 
-/// Acknowledges octet by octet, or what it cannot have yet.
+/// Acknowledges octet by octet, or more than has arrived.
 pub(crate) struct Acknowledger {
     pub(crate) crowd: Crowd,
     pub(crate) pace: Pace,
     optimistic: bool,
     acknowledged: SeqNr,
-    /// Behind the last octet that was sent to it, in numbers and in octets.
+    /// The number behind the last octet that was sent to it.
     sent: SeqNr,
+    /// Octets that were sent to it.
     pub(crate) octets: u64,
 }
 
@@ -205,7 +213,7 @@ impl Acknowledger {
 impl Attack for Acknowledger {
     fn strike(&mut self, server: &mut Server) {
         let id = self.crowd.held[0];
-        // The application has always something to say.
+        // The application always has data to send.
         let _ = server.stack.poll_write(id, Waker::noop(), &[7; 16 << 10]);
         let (at, _) = self.crowd.peers[0];
         for _ in 0..self.pace.due() {
@@ -216,17 +224,17 @@ impl Attack for Acknowledger {
             } else if ahead > 0 {
                 self.acknowledged = self.acknowledged.add(1);
             }
-            let ack = self.crowd.acknowledges(self.acknowledged);
-            server.takes(at, PORT, &ack, &[]);
+            let ack = self.crowd.acknowledgement(self.acknowledged);
+            server.receive(at, PORT, &ack, &[]);
         }
         if self.optimistic {
-            // And what has arrived, lest nothing comes any more.
-            let ack = self.crowd.acknowledges(self.sent);
-            server.takes(at, PORT, &ack, &[]);
+            // It also acknowledges what has arrived, so that the server keeps sending.
+            let ack = self.crowd.acknowledgement(self.sent);
+            server.receive(at, PORT, &ack, &[]);
         }
     }
 
-    fn hear(&mut self, _: &mut Server, _: SocketAddr, segment: &Segment) {
+    fn on_segment(&mut self, _: &mut Server, _: SocketAddr, segment: &Segment) {
         let end = segment.seq.add(segment.len);
         if segment.len > 0 && end.distance(self.sent) > 0 {
             self.octets += u64::from(segment.len);

@@ -1,8 +1,8 @@
-//! Hostile peers: what they cost in memory, and how long a good client's 10 MB take meanwhile. Each
-//! row fails, and so does the program, if memory passes the budget, or if the client gets less than
-//! half of what it gets alone.
+//! Hostile peers: the memory that they take, and the time of a good client's 10 MB meanwhile. A row
+//! fails, and so does the program, if memory exceeds the budget, or if the client is less than half
+//! as fast as without the attack.
 //!
-//! `make hostile` runs it whole; `-- --short` is a tenth of it, for CI.
+//! `make hostile` runs all of it; `-- --short` runs a tenth of it, for CI.
 
 mod attacks;
 mod rig;
@@ -13,35 +13,38 @@ use std::time::Duration;
 
 use attacks::{Acknowledger, Crowd, PORT, SmallSegments, SynFlood};
 use peak_alloc::PeakAlloc;
-use rig::{Attack, Peace, Rig, Server, TRANSFER, clock};
+use rig::{Attack, NoAttack, Rig, Server, TRANSFER, clock};
 use unruffled_wire::stack::{ConnectionId, Limits};
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// Acknowledgements and small segments a second.
+/// Packets of an attack, a second.
 const RATE: u64 = 100_000;
 
-/// One attack, as it went.
+/// The result of one attack.
 struct Row {
     name: String,
-    /// Peak of memory since the row began, and by the server's own account at its end.
+    /// Peak of the memory allocated since the start of the row, in octets.
     peak: usize,
+    /// Octets that the server is charged for at the end.
     account: usize,
+    /// Time of a transfer before the attack.
     alone: Duration,
+    /// Time of a transfer during the attack.
     meanwhile: Duration,
-    /// What it did and what was refused.
+    /// What the attack did and what was refused.
     notes: String,
-    wrong: Vec<String>,
+    failures: Vec<String>,
 }
 
 struct Suite {
-    /// Divides all numbers.
+    /// Divisor of all numbers.
     scale: u32,
     rows: Vec<Row>,
 }
 
-/// The median of the transfers that fit into `span`, at least three of them.
+/// Returns the median time of the transfers that fit into `span`, at least three of them.
 fn transfers(rig: &mut Rig, attack: &mut dyn Attack, span: Duration) -> Result<Duration, String> {
     let begin = clock();
     let mut took = Vec::new();
@@ -53,7 +56,8 @@ fn transfers(rig: &mut Rig, attack: &mut dyn Attack, span: Duration) -> Result<D
 }
 
 impl Suite {
-    /// `prepare` makes the attack, on a new rig; transfers are timed before and after it.
+    /// Runs one attack on a new rig: `prepare` makes it, and transfers are timed before and during
+    /// it.
     fn row<A: Attack>(
         &mut self,
         name: &str,
@@ -63,29 +67,29 @@ impl Suite {
     ) {
         let base = MEMORY.current_usage();
         let mut rig = Rig::new();
-        let mut wrong = Vec::new();
+        let mut failures = Vec::new();
         let mut time = |took: Result<Duration, String>| match took {
             Ok(took) => took,
             Err(why) => {
-                wrong.push(why);
+                failures.push(why);
                 Duration::ZERO
             }
         };
-        let alone = time(transfers(&mut rig, &mut Peace, Duration::from_millis(500)));
+        let alone = time(transfers(&mut rig, &mut NoAttack, Duration::from_millis(500)));
         MEMORY.reset_peak_usage();
         let mut attack = prepare(&mut rig);
         let meanwhile = time(transfers(&mut rig, &mut attack, span));
         let peak = MEMORY.peak_usage().saturating_sub(base);
         if meanwhile > alone * 2 {
-            wrong.push("less than half the speed".to_owned());
+            failures.push("less than half the speed".to_owned());
         }
         let budget = Limits::default().octets;
         if peak > budget {
-            wrong.push(format!("{} MB of memory", peak / 1_000_000));
+            failures.push(format!("{} MB of memory", peak / 1_000_000));
         }
         let account = rig.server.stack.usage().octets;
         let notes = notes(&attack, &mut rig);
-        let row = Row { name: name.to_owned(), peak, account, alone, meanwhile, notes, wrong };
+        let row = Row { name: name.to_owned(), peak, account, alone, meanwhile, notes, failures };
         println!("{}", row.text());
         self.rows.push(row);
     }
@@ -136,7 +140,8 @@ impl Suite {
         }
     }
 
-    /// So many shake hands, and something is done to each of their connections.
+    /// Runs an attack of `count` peers that complete a handshake, with `each` applied to each
+    /// connection.
     fn crowd_row(
         &mut self,
         (count, what): (u32, &str),
@@ -200,8 +205,8 @@ impl Suite {
                 let [one, any] = [1, crowd.peers.len()].map(|of| crowd.cost_per_packet(rig, of));
                 let all = |[read, handled]: [u64; 2]| (read + handled) as f64;
                 format!(
-                    "{} connections; reading an ACK and handling it costs {} + {} ns where all are \
-                     for one of them, {} + {} ns where each is for another: {:.2} times",
+                    "{} connections; reading and handling an ACK takes {} + {} ns if all are for \
+                     one connection, {} + {} ns if each is for another: {:.2} times",
                     crowd.held.len(),
                     one[0],
                     one[1],
@@ -226,7 +231,7 @@ impl Row {
             ms(self.alone),
             ms(self.meanwhile),
             self.notes,
-            self.wrong.iter().map(|why| format!(" WRONG: {why}.")).collect::<String>()
+            self.failures.iter().map(|why| format!(" FAILED: {why}.")).collect::<String>()
         )
     }
 }
@@ -238,7 +243,7 @@ fn main() -> ExitCode {
     let only = std::env::args().skip_while(|argument| argument != "--only").nth(1);
     let mut suite = Suite { scale: if short { 10 } else { 1 }, rows: Vec::new() };
     println!(
-        "{} MB of budget; a good client's {} MB meanwhile; memory of server, client and attackers.\n",
+        "Budget {} MB; a good client transfers {} MB; memory of server, client and attackers.\n",
         Limits::default().octets / 1_000_000,
         TRANSFER / 1_000_000
     );
@@ -257,10 +262,10 @@ fn main() -> ExitCode {
             attack(&mut suite);
         }
     }
-    if suite.rows.iter().all(|row| row.wrong.is_empty()) {
+    if suite.rows.iter().all(|row| row.failures.is_empty()) {
         ExitCode::SUCCESS
     } else {
-        eprintln!("hostile: see what is marked WRONG");
+        eprintln!("hostile: see the rows marked FAILED");
         ExitCode::FAILURE
     }
 }

@@ -1,49 +1,48 @@
-//! A server's stack, a good client's, and attackers who are nothing but segments: in memory, in one
-//! thread, by the clock of what that thread has run, so that what an attack costs the processor counts
-//! too, and what else the machine does counts not.
+//! The stacks of a server and of a good client, and attackers that consist of segments, in memory
+//! and in one thread. The clock is the CPU time of this thread, so that it includes what an attack
+//! costs the processor, and excludes the other work of the machine.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use unruffled_tcp::{Segment, Variant};
-use unruffled_units::Instant;
+use unruffled_tcp::Segment;
 use unruffled_wire::codec::{Checksums, Packet, decode, encode};
-use unruffled_wire::stack::{ConnectionId, ListenerId, Stack, StackConfig};
+use unruffled_wire::stack::{ConnectionId, Instant, ListenerId, Stack, StackConfig, Variant};
 
 const CLIENT: [u8; 4] = [10, 0, 0, 1];
 const SERVER: [u8; 4] = [10, 0, 0, 2];
-/// What the good client fetches: 10 MB.
+/// Octets that the good client fetches.
 pub(crate) const TRANSFER: usize = 10_000_000;
-/// No transfer takes longer, or it has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time after which a transfer has failed.
+const TRANSFER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// For how long this thread has run.
+/// Returns the CPU time of this thread.
 pub(crate) fn clock() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Segments that come from strangers.
+/// An attack with segments.
 pub(crate) trait Attack {
-    /// Does its worst once.
+    /// Sends the segments that are due.
     fn strike(&mut self, server: &mut Server);
 
-    /// The server sent `segment` to one of the attackers.
-    fn hear(&mut self, _server: &mut Server, _at: SocketAddr, _segment: &Segment) {}
+    /// Handles a segment that the server sent to the attacker at `_at`.
+    fn on_segment(&mut self, _server: &mut Server, _at: SocketAddr, _segment: &Segment) {}
 }
 
 /// No attack.
-pub(crate) struct Peace;
+pub(crate) struct NoAttack;
 
-impl Attack for Peace {
+impl Attack for NoAttack {
     fn strike(&mut self, _: &mut Server) {}
 }
 
-/// The largest packet that a [`Wire`] carries.
-const LARGEST: usize = 128;
+/// Octets of the largest packet that a [`Wire`] carries.
+const MAX_PACKET: usize = 128;
 
-/// Brings packets through the kernel, as a device does: what reading one of them costs is about the same.
+/// Carries packets through the kernel, so that reading one costs about as much as from a device.
 pub(crate) struct Wire {
     from: UdpSocket,
     to: UdpSocket,
@@ -53,23 +52,23 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// For up to `most` packets at a time.
+    /// Returns a wire for up to `most` packets at a time.
     pub(crate) fn new(most: usize) -> std::io::Result<Self> {
         let (from, to) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
         from.connect(to.local_addr()?)?;
         to.set_nonblocking(true)?;
-        Ok(Self { from, to, packet: Vec::new(), inbox: vec![0; most * LARGEST], most })
+        Ok(Self { from, to, packet: Vec::new(), inbox: vec![0; most * MAX_PACKET], most })
     }
 
-    /// A segment of an attacker leaves.
-    pub(crate) fn carries(&mut self, from: SocketAddr, port: u16, segment: &Segment) {
+    /// Sends a segment of an attacker.
+    pub(crate) fn send(&mut self, from: SocketAddr, port: u16, segment: &Segment) {
         self.packet.clear();
         encode(from, Server::at(port), segment, (&[], &[]), &mut self.packet).expect("it fits");
         self.from.send(&self.packet).expect("room for a batch");
     }
 
     fn read(&mut self) -> Vec<usize> {
-        let buffers = self.inbox.chunks_exact_mut(LARGEST);
+        let buffers = self.inbox.chunks_exact_mut(MAX_PACKET);
         buffers.map_while(|buffer| self.to.recv(buffer).ok()).collect()
     }
 }
@@ -78,32 +77,32 @@ impl Wire {
 pub(crate) struct Server {
     pub(crate) stack: Stack,
     start: Duration,
-    /// Seconds by which the clock is ahead of the wall's.
-    ahead: u64,
+    /// Seconds that have been skipped.
+    skipped: u64,
     packet: Vec<u8>,
 }
 
 impl Server {
     pub(crate) fn now(&self) -> Instant {
-        // Not from zero: a clock that begins with the connection is no clock.
+        // The clock does not start at zero, like a real one.
         Instant::from_nanos(
-            1_000_000_000 * (1 + self.ahead) + (clock() - self.start).as_nanos() as u64,
+            1_000_000_000 * (1 + self.skipped) + (clock() - self.start).as_nanos() as u64,
         )
     }
 
-    /// Where attackers send.
+    /// Returns the address of a port.
     pub(crate) fn at(port: u16) -> SocketAddr {
         (SERVER, port).into()
     }
 
-    /// The packets that `wire` brings arrive as by a driver: all are read, then looked up, then handled.
-    /// Says what reading them took, and what the rest did.
-    pub(crate) fn takes_all(&mut self, wire: &mut Wire) -> [Duration; 2] {
+    /// Receives the packets of `wire` as a driver does: all are read, then looked up, then handled.
+    /// Returns the time for reading them, and the time for the rest.
+    pub(crate) fn receive_all(&mut self, wire: &mut Wire) -> [Duration; 2] {
         let begin = clock();
         let read = wire.read();
         let between = clock();
         let now = self.now();
-        let buffers = wire.inbox.chunks_exact(LARGEST).zip(&read);
+        let buffers = wire.inbox.chunks_exact(MAX_PACKET).zip(&read);
         let packets: Vec<_> =
             buffers.map(|(buffer, &len)| decode(&buffer[..len], Checksums::Verify)).collect();
         self.stack.look_ahead(&packets);
@@ -113,8 +112,14 @@ impl Server {
         [between - begin, clock() - between]
     }
 
-    /// A segment of an attacker arrives.
-    pub(crate) fn takes(&mut self, from: SocketAddr, port: u16, segment: &Segment, payload: &[u8]) {
+    /// Receives a segment of an attacker.
+    pub(crate) fn receive(
+        &mut self,
+        from: SocketAddr,
+        port: u16,
+        segment: &Segment,
+        payload: &[u8],
+    ) {
         self.packet.clear();
         let segment = Segment { len: payload.len() as u32, ..*segment };
         encode(from, Self::at(port), &segment, (payload, &[]), &mut self.packet).expect("it fits");
@@ -143,17 +148,23 @@ impl Rig {
         let mut server = stack(SERVER);
         let listener = server.listen(Server::at(80), 1024).expect("a free port");
         let start = clock();
-        let server = Server { stack: server, start, ahead: 0, packet: Vec::new() };
-        let (read, data) = (vec![0; 64 << 10], vec![7; 64 << 10]);
-        Self { server, client: stack(CLIENT), listener, out: Vec::new(), read, data }
+        let server = Server { stack: server, start, skipped: 0, packet: Vec::new() };
+        Self {
+            server,
+            client: stack(CLIENT),
+            listener,
+            out: Vec::new(),
+            read: vec![0; 64 << 10],
+            data: vec![7; 64 << 10],
+        }
     }
 
-    /// Time goes on without anything to see.
+    /// Skips so many seconds.
     pub(crate) fn skip(&mut self, seconds: u64) {
-        self.server.ahead += seconds;
+        self.server.skipped += seconds;
     }
 
-    /// All that wants to leave leaves, and arrives.
+    /// Carries the packets of both stacks to each other and to the attack.
     pub(crate) fn round(&mut self, attack: &mut dyn Attack) {
         let Self { server, client, out, .. } = self;
         let now = server.now();
@@ -177,12 +188,13 @@ impl Rig {
             if out[16..20] == CLIENT {
                 let _ = client.receive(out, Checksums::Verify, now);
             } else if let Ok(Packet::Tcp(arrival)) = decode(out, Checksums::Trust) {
-                attack.hear(server, arrival.to, &arrival.segment);
+                attack.on_segment(server, arrival.to, &arrival.segment);
             }
         }
     }
 
-    /// The good client connects and fetches 10 MB, while the attack goes on: says how long it took.
+    /// Lets the good client connect and fetch 10 MB during the attack; returns the time that it
+    /// took.
     pub(crate) fn transfer(&mut self, attack: &mut dyn Attack) -> Result<Duration, String> {
         let begin = clock();
         let now = self.server.now();
@@ -204,7 +216,7 @@ impl Rig {
     ) -> Result<(), String> {
         let waker = Waker::noop();
         let (mut serving, mut written, mut read) = (None, 0, 0);
-        while (clock() - begin) < PATIENCE {
+        while (clock() - begin) < TRANSFER_TIMEOUT {
             attack.strike(&mut self.server);
             self.round(attack);
             let stack = &mut self.server.stack;

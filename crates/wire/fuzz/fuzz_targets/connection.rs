@@ -1,4 +1,4 @@
-//! Anything that happens to one connection, in any state and with any sender.
+//! Any segments and calls to one connection, in any state and with any sender.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Anything that happens to a stack, from its peers and its applications.
+//! Any packets of peers and calls of applications to a stack.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! A capture of any octets is read to its end or refused, in bounded memory, and what is concluded
-//! of any packets adds up.
+//! A capture of any octets is read to its end or refused, in bounded memory, and the results for
+//! any packets are consistent.
 
 use std::io::Cursor;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use unruffled_units::Instant;
 
 const SMALL: Limits = Limits { connections: 3, segments: 24, all_segments: 60, reported: 4, dots: 8 };
 
-/// Plays `bytes`, of which the first octet says as what; gives how many packets of TCP there were.
+/// Plays `bytes`, whose first octet selects their kind; returns the number of TCP packets.
 pub fn run(bytes: &[u8]) -> Option<u64> {
     let (&kind, rest) = bytes.split_first()?;
     let analysis = match kind % 4 {
@@ -30,7 +30,7 @@ fn file(bytes: &[u8]) -> Result<Analysis, Error> {
     Ok(analyzer.finish())
 }
 
-/// Frames of up to 255 octets, behind any link.
+/// Reads the octets as frames of up to 255 octets, of any link type.
 fn frames(mut bytes: &[u8]) -> Analysis {
     let mut analyzer = Analyzer::new(SMALL);
     let mut at = 0;
@@ -44,7 +44,7 @@ fn frames(mut bytes: &[u8]) -> Analysis {
     analyzer.finish()
 }
 
-/// Segments of 16 octets each, whose numbers meet.
+/// Reads the octets as segments of 16 octets each, with numbers that overlap.
 fn packets(bytes: &[u8], stamped: bool) -> Analysis {
     let mut analyzer = Analyzer::new(SMALL);
     let mut at: u64 = 0;
@@ -94,10 +94,11 @@ fn check(analysis: &Analysis) {
     for direction in analysis.connections.iter().flat_map(|connection| &connection.directions) {
         let resent = &direction.retransmissions;
         assert_eq!(resent.needed + resent.spurious, resent.total);
-        let told = [Some(&direction.reordering_here), direction.reordering_at_receiver.as_ref()];
-        for told in told.into_iter().flatten() {
-            assert!(told.reordered <= told.packets);
-            assert!(told.density.iter().all(|bin| bin.share > 0.0 && bin.share <= 1.0));
+        let measured =
+            [Some(&direction.reordering_here), direction.reordering_at_receiver.as_ref()];
+        for reordering in measured.into_iter().flatten() {
+            assert!(reordering.reordered <= reordering.packets);
+            assert!(reordering.density.iter().all(|bin| bin.share > 0.0 && bin.share <= 1.0));
         }
         assert!(direction.traffic.goodput_bps.is_finite() && !judge(direction).text.is_empty());
     }

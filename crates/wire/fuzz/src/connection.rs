@@ -1,5 +1,5 @@
-//! The engine's state machine: one end of a connection, in any state, to which anything happens.
-//! After each step it is looked at (`watch`), and in the end a peer that behaves must be served.
+//! The engine's state machine: one end of a connection, in any state, with any segments and calls.
+//! `watch` checks it after each step. At the end it must serve an honest peer.
 
 mod setup;
 mod watch;
@@ -12,26 +12,26 @@ use unruffled_units::{Duration, Instant};
 use crate::input::Input;
 use crate::numbers::Numbers;
 use crate::ranges::Ranges;
-use setup::OURS;
+use setup::LOCAL_ISN;
 use watch::Watch;
 
-/// Steps of the clock end here: sums of times stay far from saturating.
-const LATEST: Instant = Instant::from_nanos(1 << 61);
+/// The end of the clock, which keeps sums of times far from saturating.
+const END_OF_TIME: Instant = Instant::from_nanos(1 << 61);
 
-/// One end, with its clock and those who watch it.
+/// One end, with its clock and its checks.
 struct End {
     connection: Connection,
     now: Instant,
     watch: Watch,
-    /// Segments that may leave before something else happens, as when a device would block.
+    /// Segments that may leave before the next step, as if a device would block.
     room: usize,
-    /// The states that it was in.
+    /// The states that the connection was in.
     seen: Vec<State>,
-    /// Tell on standard error what happens.
+    /// Whether each step is printed to standard error.
     verbose: bool,
 }
 
-/// Plays `bytes`; gives the states that the connection was in.
+/// Plays `bytes`; returns the states that the connection was in.
 pub fn run(bytes: &[u8]) -> Vec<State> {
     let mut input = Input::new(bytes);
     let variant = setup::variant(&mut input);
@@ -49,13 +49,13 @@ pub fn run(bytes: &[u8]) -> Vec<State> {
         seen: Vec::new(),
         verbose: std::env::var_os("UNRUFFLED_TRACE").is_some(),
     };
-    end.tell("begins", (variant.name(), config));
+    end.trace("begins", (variant.name(), config));
     setup::open(&mut end, active, &mut input);
     while !input.is_empty() {
         end.step(&mut input);
     }
     end.settle();
-    end.serves_a_peer_that_behaves();
+    end.serve_an_honest_peer();
     end.seen
 }
 
@@ -64,21 +64,21 @@ impl End {
         &self.connection
     }
 
-    fn tell(&self, what: &str, detail: impl fmt::Debug) {
+    fn trace(&self, what: &str, detail: impl fmt::Debug) {
         if self.verbose {
             let (ms, state) = (self.now.as_nanos() as f64 / 1e6, self.connection.state());
             eprintln!("{ms} {state:?}: {what} {detail:?}");
         }
     }
 
-    /// Something happens.
+    /// Plays one step.
     fn step(&mut self, input: &mut Input<'_>) {
         let kind = input.byte();
         let n = kind >> 4;
         match kind & 15 {
             0..=5 => {
                 let segment = self.numbers().segment(input);
-                self.arrives(segment);
+                self.receive(segment);
             }
             6 => self.next_timer(),
             7 => self.wait(u64::from(input.byte()) << n),
@@ -89,23 +89,23 @@ impl End {
             12 if n == 0 => self.finish(),
             12 if n == 1 => self.abort(),
             12 if n == 2 => self.write(u64::MAX),
-            12 if n == 3 => self.silence(),
+            12 if n == 3 => self.starve(),
             13 => {
                 let numbers = self.numbers();
                 let quoted = numbers.near(numbers.una, numbers.nxt, input);
                 let (now, mtu) = (self.now, u32::from(input.u16()));
-                self.tell("too big", (mtu, quoted));
+                self.trace("too big", (mtu, quoted));
                 let watch = &mut self.watch;
                 self.connection
-                    .handle_packet_too_big(mtu, quoted, now, &mut |_, e: &Event| watch.told(e));
+                    .handle_packet_too_big(mtu, quoted, now, &mut |_, e: &Event| watch.on_event(e));
             }
             14 => {
-                // What happens next happens before all that wants to leave has left.
+                // The next step happens before all segments have left.
                 self.room = usize::from(n);
                 return self.pump();
             }
             _ => {
-                // Time passes, and what is due is late.
+                // Time passes, and timers that are due are late.
                 self.pass(u64::from(input.byte()) << n);
                 return self.pump();
             }
@@ -113,18 +113,18 @@ impl End {
         self.settle();
     }
 
-    fn arrives(&mut self, segment: Segment) {
-        self.tell("gets", segment);
-        self.watch.arrives(&segment, &self.connection);
+    fn receive(&mut self, segment: Segment) {
+        self.trace("receives", segment);
+        self.watch.before_receive(&segment, &self.connection);
         let (connection, now, watch) = (&mut self.connection, self.now, &mut self.watch);
-        connection.handle_segment(&segment, now, &mut |_, e: &Event| watch.told(e));
-        self.watch.arrived(&segment, &self.connection);
+        connection.handle_segment(&segment, now, &mut |_, e: &Event| watch.on_event(e));
+        self.watch.after_receive(&segment, &self.connection);
     }
 
-    /// An honest segment with these flags.
-    fn answers(&mut self, flags: Flags) {
+    /// Receives an honest segment with these flags.
+    fn receive_flags(&mut self, flags: Flags) {
         let honest = self.honest();
-        self.arrives(Segment { flags, ..honest });
+        self.receive(Segment { flags, ..honest });
     }
 
     fn honest(&self) -> Segment {
@@ -132,31 +132,31 @@ impl End {
     }
 
     fn write(&mut self, octets: u64) {
-        self.tell("writes", octets);
+        self.trace("writes", octets);
         let before = self.connection.state();
         self.connection.write(octets);
         self.watch.wrote(octets, before);
     }
 
     fn read(&mut self, octets: u64) {
-        self.tell("reads", octets);
+        self.trace("reads", octets);
         self.watch.application.read += octets.min(self.connection.readable());
         self.connection.read(octets);
     }
 
     fn finish(&mut self) {
-        self.tell("finishes", ());
+        self.trace("finishes", ());
         self.watch.application.finished |= self.connection.state() != State::Closed;
         self.connection.finish();
     }
 
     fn abort(&mut self) {
-        self.tell("aborts", ());
+        self.trace("aborts", ());
         self.connection.abort();
     }
 
     fn pass(&mut self, ms: u64) {
-        self.now = (self.now + Duration::from_millis(ms)).min(LATEST);
+        self.now = (self.now + Duration::from_millis(ms)).min(END_OF_TIME);
     }
 
     fn wait(&mut self, ms: u64) {
@@ -166,50 +166,50 @@ impl End {
 
     fn next_timer(&mut self) {
         if let Some(due) = self.connection.poll_timeout() {
-            self.now = self.now.max(due).min(LATEST);
+            self.now = self.now.max(due).min(END_OF_TIME);
             self.timeout();
         }
     }
 
     fn timeout(&mut self) {
-        self.tell("timeout, cwnd", self.connection.window());
+        self.trace("timeout, cwnd", self.connection.window());
         let (now, watch) = (self.now, &mut self.watch);
-        self.connection.handle_timeout(now, &mut |_, e: &Event| watch.told(e));
+        self.connection.handle_timeout(now, &mut |_, e: &Event| watch.on_event(e));
     }
 
-    /// The peer is silent for as long as it takes some hundred timers to go off, which is long.
-    fn silence(&mut self) {
+    /// Runs some hundred timers without an arrival, which must take long.
+    fn starve(&mut self) {
         self.settle();
         let start = self.now;
         for _ in 0..300 + 4 * self.connection.pipe() {
-            if self.connection.poll_timeout().is_none() || self.now == LATEST {
+            if self.connection.poll_timeout().is_none() || self.now == END_OF_TIME {
                 return;
             }
             self.next_timer();
             self.settle();
         }
-        assert!(self.now.since(start) > Duration::from_millis(10), "it does not wait");
+        assert!(self.now.since(start) > Duration::from_millis(10), "its timers do not wait");
     }
 
-    /// What wants to leave leaves.
+    /// Lets segments leave, as many as there is room for.
     fn pump(&mut self) {
         let state = self.connection.state();
         if !self.seen.contains(&state) {
             self.seen.push(state);
         }
         for count in 0..self.room {
-            assert!(count < 200_000, "it never falls silent");
+            assert!(count < 200_000, "it never stops sending");
             let watch = &mut self.watch;
             watch.before_transmit();
-            let observer = &mut |_: Instant, e: &Event| watch.told(e);
+            let observer = &mut |_: Instant, e: &Event| watch.on_event(e);
             let Some(segment) = self.connection.poll_transmit(self.now, observer) else { break };
-            self.tell("says", segment);
-            self.watch.says(&segment, &self.connection);
+            self.trace("sends", segment);
+            self.watch.on_sent(&segment, &self.connection);
         }
         self.watch.check(&self.connection);
     }
 
-    /// All that wants to leave leaves, and all that is due happens.
+    /// Lets all segments leave, and runs all timers that are due.
     fn settle(&mut self) {
         self.pump();
         if self.room < usize::MAX {
@@ -217,21 +217,22 @@ impl End {
             return;
         }
         let mut rounds = 0;
-        while self.now < LATEST && self.connection.poll_timeout().is_some_and(|due| due <= self.now)
+        while self.now < END_OF_TIME
+            && self.connection.poll_timeout().is_some_and(|due| due <= self.now)
         {
             self.timeout();
             self.pump();
             rounds += 1;
             assert!(rounds < 10_000, "its timers are always due");
         }
-        if self.now < LATEST {
+        if self.now < END_OF_TIME {
             self.watch.settled(&self.connection);
         }
     }
 
     fn numbers(&self) -> Numbers {
         let connection = &self.connection;
-        let first = OURS.add(1);
+        let first = LOCAL_ISN.add(1);
         let expected = self.watch.peer.initial.add(1).at(connection.received());
         Numbers {
             expected,
@@ -250,18 +251,18 @@ impl End {
         Timestamps { value, echo }
     }
 
-    /// Whatever has happened: a peer that now takes what comes, with an open window, gets more.
-    fn serves_a_peer_that_behaves(&mut self) {
+    /// Checks that a peer that now accepts everything, with an open window, receives more data.
+    fn serve_an_honest_peer(&mut self) {
         if !self.connection.state().is_synchronised() {
             return;
         }
-        // The answer to what is old tells of the timestamp that must not be older.
+        // The answer to an old segment shows the timestamp that must not be older.
         let numbers = self.numbers();
         let old = Segment { seq: numbers.expected.add(u32::MAX), len: 1, ..numbers.honest() };
-        self.arrives(old);
+        self.receive(old);
         self.settle();
-        self.takes_the_next_octet();
-        // What it has, by its own account.
+        self.accept_the_next_octet();
+        // The ranges that the peer has reported.
         let mut has = Ranges::default();
         let connection = &self.connection;
         let nxt = connection.acknowledged() + connection.in_flight();
@@ -269,24 +270,27 @@ impl End {
         for &(left, right) in &self.watch.claimed {
             has.add(left, right.min(nxt));
         }
-        let (mut una, mut unwanted, mut served) = (self.connection.acknowledged(), 0, 0);
-        // A sender that has seen long round trips may wait for long.
+        let mut una = self.connection.acknowledged();
+        let mut useless = 0;
+        let mut served = 0;
+        // After long round trips a sender may wait for long.
         for _ in 0..300 {
-            if served == 8 || !self.watch.unfinished(&self.connection) || self.now == LATEST {
+            if served == 8 || !self.watch.unfinished(&self.connection) || self.now == END_OF_TIME {
                 return;
             }
             let sent = std::mem::take(&mut self.watch.sent);
-            unwanted += u32::from(!sent.is_empty());
-            assert!(unwanted < 60, "what it sends is not what the peer wants");
+            useless += u32::from(!sent.is_empty());
+            assert!(useless < 60, "it does not send what the peer lacks");
             for (left, right) in sent {
                 has.add(left, right);
             }
-            let ack = OURS.add(1).at(has.prefix());
+            let ack = LOCAL_ISN.add(1).at(has.prefix());
             let seq = self.watch.latest_number(&self.connection);
-            self.arrives(Segment { seq, ack, ..self.honest() });
+            self.receive(Segment { seq, ack, ..self.honest() });
             self.settle();
             if self.connection.acknowledged() > una {
-                (una, unwanted) = (self.connection.acknowledged(), 0);
+                una = self.connection.acknowledged();
+                useless = 0;
                 served += 1;
             } else if self.watch.sent.is_empty() {
                 self.next_timer();
@@ -295,8 +299,8 @@ impl End {
         }
     }
 
-    /// Once the application has read everything there is room for more.
-    fn takes_the_next_octet(&mut self) {
+    /// Checks that there is room for an octet once the application has read everything.
+    fn accept_the_next_octet(&mut self) {
         use State::{Established, FinWait1, FinWait2};
         self.read(u64::MAX);
         self.settle();
@@ -304,13 +308,13 @@ impl End {
         if !matches!(self.connection.state(), Established | FinWait1 | FinWait2) {
             return;
         }
-        self.arrives(Segment { len: 1, ..self.honest() });
+        self.receive(Segment { len: 1, ..self.honest() });
         self.settle();
-        assert!(self.connection.received() > received, "what is next in line is not taken");
+        assert!(self.connection.received() > received, "the next octet is not accepted");
     }
 }
 
-/// The 64-bit place of `number`, counted from `first`, that is nearest to `near`.
+/// Returns the 64-bit place of `number`, counted from `first`, that is nearest to `near`.
 fn place(number: SeqNr, first: SeqNr, near: u64) -> i64 {
     near as i64 + i64::from(number.distance(first.at(near)))
 }

@@ -1,19 +1,20 @@
-//! Any octets give a packet or a reason, and what was read can be written and read again.
+//! Any octets decode to a packet or a reason, and a decoded packet can be encoded and decoded
+//! again.
 
 use etherparse::checksum::Sum16BitWords;
-use unruffled_tcp::{Flags, Segment};
 use unruffled_stack::codec::{Checksums, Malformed, Packet, decode, encode, encode_for_offload};
 use unruffled_stack::codec::{header_len, pure_len};
+use unruffled_tcp::{Flags, Segment};
 
-/// Plays `bytes`; gives why they are no packet, if they are none. The first octet says which checksums
-/// the fuzzer need not find.
+/// Plays `bytes`; returns the reason why they are no valid packet, if they are none. The first
+/// octet selects the checksums that are corrected first, since the fuzzer can hardly find them.
 pub fn run(bytes: &[u8]) -> Option<Malformed> {
-    let (&right, bytes) = bytes.split_first()?;
+    let (&corrected, bytes) = bytes.split_first()?;
     let mut bytes = bytes.to_vec();
-    if right & 1 == 1 {
+    if corrected & 1 == 1 {
         repair_header(&mut bytes);
     }
-    if right & 2 == 2 {
+    if corrected & 2 == 2 {
         repair_transport(&mut bytes);
     }
     let bytes = &bytes[..];
@@ -25,7 +26,7 @@ pub fn run(bytes: &[u8]) -> Option<Malformed> {
     }
     let first = match trusted {
         Ok(Packet::Tcp(first)) => first,
-        Ok(Packet::TooBig(_) | Packet::Unreached(_)) => return None,
+        Ok(_) => return None,
         Err(reason) => return Some(reason),
     };
     assert_eq!(first.payload.len(), first.segment.len as usize);
@@ -42,7 +43,7 @@ pub fn run(bytes: &[u8]) -> Option<Malformed> {
     let Ok(Packet::Tcp(second)) = decode(&out, Checksums::Verify) else { panic!("unreadable") };
     assert_eq!((from, to, first.payload), (second.from, second.to, second.payload));
     assert_eq!(written, second.segment);
-    // For others to sum up: all but the checksum is the same.
+    // For a device that completes the checksum, everything else is the same.
     let mut partial = Vec::new();
     let (partial_len, tcp) =
         encode_for_offload(from, to, &written, payload, &mut partial).expect("as before");
@@ -52,7 +53,7 @@ pub fn run(bytes: &[u8]) -> Option<Malformed> {
     verified.err()
 }
 
-/// What of `segment` the engine could have said: a header has room for so much.
+/// Returns `segment` without what a header of the engine has no room for.
 fn writable(mut segment: Segment) -> Segment {
     let Flags { ack, syn, .. } = segment.flags;
     if !ack {
@@ -73,7 +74,7 @@ fn writable(mut segment: Segment) -> Segment {
     segment
 }
 
-/// Puts the right checksum into an IPv4 header.
+/// Corrects the checksum of an IPv4 header.
 fn repair_header(bytes: &mut [u8]) {
     let Some(header) = ipv4_header(bytes) else { return };
     bytes[10..12].fill(0);
@@ -81,13 +82,13 @@ fn repair_header(bytes: &mut [u8]) {
     bytes[10..12].copy_from_slice(&sum.to_ne_bytes());
 }
 
-/// The length of an IPv4 header, if that is what it is.
+/// Returns the length of an IPv4 header; `None` if it is none.
 fn ipv4_header(bytes: &[u8]) -> Option<usize> {
     let first = bytes.first().filter(|&first| first >> 4 == 4)?;
     Some(usize::from(first & 15) * 4).filter(|header| (20..=bytes.len()).contains(header))
 }
 
-/// Puts the right checksum into what follows an IP header without extensions: TCP or ICMP.
+/// Corrects the checksum of TCP or ICMP behind an IP header without extensions.
 fn repair_transport(bytes: &mut [u8]) {
     let two = |bytes: &[u8], at: usize| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
     let (start, end, protocol, addresses) = match ipv4_header(bytes) {

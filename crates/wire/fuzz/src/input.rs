@@ -1,43 +1,43 @@
-//! The fuzzer's octets, as values.
+//! Values from the fuzzer's octets.
 
-/// Octets that are taken from the front; behind their end are zeros.
+/// Octets that are taken from the front. Behind their end there are zeros.
 #[derive(Debug)]
 pub struct Input<'a>(&'a [u8]);
 
 impl<'a> Input<'a> {
-    /// All of `bytes`.
+    /// Returns the input that consists of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    /// Whether all have been taken.
+    /// Returns whether all octets have been taken.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// As many as there are, up to `len`.
+    /// Takes up to `len` octets, as many as there are.
     pub fn take(&mut self, len: usize) -> &'a [u8] {
         let (taken, rest) = self.0.split_at(len.min(self.0.len()));
         self.0 = rest;
         taken
     }
 
-    /// One octet.
+    /// Takes one octet.
     pub fn byte(&mut self) -> u8 {
         self.take(1).first().copied().unwrap_or(0)
     }
 
-    /// Two, the first one the low one.
+    /// Takes two octets as a little-endian number.
     pub fn u16(&mut self) -> u16 {
         u16::from_le_bytes([self.byte(), self.byte()])
     }
 
-    /// Four.
+    /// Takes four octets as a little-endian number.
     pub fn u32(&mut self) -> u32 {
         u32::from(self.u16()) | u32::from(self.u16()) << 16
     }
 
-    /// One of `choices`, by an octet.
+    /// Takes one octet, and returns the choice that it selects.
     pub fn choose<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[usize::from(self.byte()) % choices.len()]
     }
@@ -48,12 +48,12 @@ impl<'a> Input<'a> {
 pub struct Bits(u8);
 
 impl Bits {
-    /// Those of `byte`.
+    /// Returns the bits of `byte`.
     pub fn of(byte: u8) -> Self {
         Self(byte)
     }
 
-    /// The next one.
+    /// Takes the next bit.
     pub fn next(&mut self) -> bool {
         let bit = self.0 & 1 == 1;
         self.0 >>= 1;

@@ -1,5 +1,5 @@
-//! What the fuzz targets do with the fuzzer's octets. The targets themselves, in `fuzz_targets`, only
-//! hand them over, so that a test can as well.
+//! What the fuzz targets do with the fuzzer's octets. The targets in `fuzz_targets` only pass the
+//! octets on, so that a test can play the corpus as well.
 
 pub mod capture;
 pub mod connection;

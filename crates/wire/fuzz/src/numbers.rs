@@ -1,27 +1,29 @@
-//! Segments that lie where a connection is sensitive: at the edges of its windows, on the borders of
-//! its segments, or anywhere.
+//! Segments with numbers near the edges of a connection's windows, on the borders of its segments,
+//! or anywhere.
 
 use unruffled_tcp::{Flags, SackBlocks, Segment, SeqNr, Timestamps};
 
 use crate::input::{Bits, Input};
 
-/// Where a connection stands, as its peer sees it.
+/// The numbers of a connection, as its peer sees them.
 #[derive(Clone, Copy, Debug)]
 pub struct Numbers {
-    /// What it expects next, and the first number that it does not take.
+    /// The number that the connection expects next.
     pub expected: SeqNr,
+    /// The first number beyond its receive window.
     pub edge: SeqNr,
-    /// Its oldest number that is not acknowledged, and its next one.
+    /// Its oldest unacknowledged number.
     pub una: SeqNr,
+    /// Its next number.
     pub nxt: SeqNr,
     /// The length of its segments.
     pub mss: u32,
-    /// What a peer with nothing to hide would stamp a segment with.
+    /// The timestamps of an honest peer.
     pub timestamps: Timestamps,
 }
 
 impl Numbers {
-    /// The acknowledgement of everything sent so far.
+    /// Returns the acknowledgement of everything sent so far.
     pub fn honest(&self) -> Segment {
         Segment {
             seq: self.expected,
@@ -33,7 +35,8 @@ impl Numbers {
         }
     }
 
-    /// The same, but for the fields that the input's first octet names.
+    /// Returns this acknowledgement with other values in the fields that the input's first octet
+    /// selects.
     pub fn segment(&self, input: &mut Input<'_>) -> Segment {
         let mut segment = self.honest();
         let mut deviates = Bits::of(input.byte());
@@ -78,7 +81,7 @@ impl Numbers {
         segment
     }
 
-    /// A number near `from` or `to`, or anywhere.
+    /// Returns a number near `from` or `to`, or anywhere.
     pub fn near(&self, from: SeqNr, to: SeqNr, input: &mut Input<'_>) -> SeqNr {
         let byte = input.byte();
         let n = u32::from(byte >> 3);
@@ -95,7 +98,7 @@ impl Numbers {
         }
     }
 
-    /// A length in octets or in segments.
+    /// Returns a length, in octets or in segments.
     fn length(&self, input: &mut Input<'_>) -> u32 {
         let byte = input.byte();
         let n = u32::from(byte & 63);
@@ -118,7 +121,7 @@ impl Numbers {
     }
 }
 
-/// Options of a SYN.
+/// Sets the options of a SYN.
 pub fn syn_options(segment: &mut Segment, input: &mut Input<'_>) {
     let mut has = Bits::of(input.byte());
     segment.sack_permitted = has.next();

@@ -19,12 +19,12 @@ impl Ranges {
         self.0.insert(left, right);
     }
 
-    /// Whether all of `left..right` is in it.
+    /// Returns whether the set contains all of `left..right`.
     pub fn contain(&self, left: u64, right: u64) -> bool {
         self.0.range(..=left).next_back().is_some_and(|(_, &r)| right <= r)
     }
 
-    /// Takes out `left..right`, which is one of its ranges, or the end of one.
+    /// Removes `left..right`, which is one of the ranges or the end of one.
     pub fn remove(&mut self, left: u64, right: u64) {
         let held = self.0.range(..=left).next_back().map(|(&l, &r)| (l, r));
         let Some((l, _)) = held.filter(|&(_, r)| r == right) else {
@@ -34,12 +34,12 @@ impl Ranges {
         self.add(l, left);
     }
 
-    /// Whether any of `left..right` is in it.
+    /// Returns whether the set contains any of `left..right`.
     pub fn meet(&self, left: u64, right: u64) -> bool {
         self.0.range(..right).next_back().is_some_and(|(_, &r)| r > left)
     }
 
-    /// The first offset that is not in it.
+    /// Returns the first offset that is not in the set.
     pub fn prefix(&self) -> u64 {
         self.0.get(&0).copied().unwrap_or(0)
     }

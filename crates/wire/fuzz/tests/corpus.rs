@@ -1,9 +1,9 @@
-//! The corpus brings connections into every state: the fuzzer starts from all of them.
+//! The corpus leads connections into every state, so that the fuzzer starts from each.
 
 use std::fs;
 
-use unruffled_tcp::State;
 use unruffled_stack::codec::Malformed;
+use unruffled_tcp::State;
 use unruffled_wire_fuzz::{capture, connection, decode, stack};
 
 const STATES: [State; 11] = [
@@ -27,16 +27,16 @@ fn inputs(target: &str) -> impl Iterator<Item = Vec<u8>> {
 }
 
 #[test]
-fn the_engine_is_in_every_state() {
+fn the_corpus_leads_the_engine_into_every_state() {
     let seen: Vec<State> = inputs("connection").flat_map(|input| connection::run(&input)).collect();
     for state in STATES {
         assert!(seen.contains(&state), "{state:?}");
     }
 }
 
-/// Only what applications hold is looked at: no connection that is on its way in.
+/// The test sees only connections that applications hold, and none of these is in LISTEN.
 #[test]
-fn a_stack_is_in_every_state_but_one() {
+fn the_corpus_leads_a_stack_into_every_state_except_listen() {
     let seen: Vec<State> = inputs("stack").flat_map(|input| stack::run(&input)).collect();
     for state in STATES {
         assert!(seen.contains(&state) || state == State::Listen, "{state:?}");
@@ -44,16 +44,16 @@ fn a_stack_is_in_every_state_but_one() {
 }
 
 #[test]
-fn packets_are_read_and_refused_for_every_reason() {
+fn the_corpus_has_valid_packets_and_invalid_ones_for_every_reason() {
     let found: Vec<Option<Malformed>> = inputs("decode").map(|input| decode::run(&input)).collect();
-    for outcome in Malformed::ALL.map(Some).into_iter().chain([None]) {
+    for outcome in Malformed::ALL.iter().copied().map(Some).chain([None]) {
         assert!(found.contains(&outcome), "{outcome:?}");
     }
 }
 
-/// Playing an input checks what is concluded of it.
+/// Playing an input checks its results.
 #[test]
-fn what_is_concluded_of_captures_adds_up() {
+fn the_results_for_captures_are_consistent() {
     let packets: Vec<Option<u64>> = inputs("capture").map(|input| capture::run(&input)).collect();
     assert!(packets.iter().flatten().any(|&packets| packets > 10), "{packets:?}");
 }

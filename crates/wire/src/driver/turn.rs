@@ -4,47 +4,44 @@
 mod tests;
 
 use std::io;
-use std::os::fd::AsFd;
-use std::sync::atomic::Ordering;
 use std::task::Waker;
 use std::time;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use unruffled_units::Instant;
+use unruffled_stack::codec::{self, Checksums, Malformed, Packet};
+use unruffled_stack::{Instant, Stack, StackError};
 
-use super::batch::Outbox;
+use super::outbox::Outbox;
 use super::shared::Handle;
-use crate::codec::{self, Checksums, Malformed, Packet};
 use crate::device::Link;
-use crate::stack::{Stack, StackError};
 
-/// Packets read in one turn, unless they are large. What they bring is acknowledged at the end of it,
-/// and each acknowledgement that is written costs as much as several packets that are read.
-const READ: usize = 256;
+/// Most packets read in one turn. They are acknowledged at the end of the turn, and to write an
+/// acknowledgement costs as much as to read several packets.
+const MAX_READ_PACKETS: usize = 256;
 
-/// Octets read, and taken from the stack, in one turn where packets are large.
-const OCTETS: usize = 512 << 10;
+/// Most octets read, and most octets taken from the stack, in one turn.
+const MAX_OCTETS: usize = 512 << 10;
 
-/// Packets taken through the stack before applications may have it.
-const HOLD: usize = 32;
+/// Most packets passed through the stack under one lock.
+const PACKETS_PER_LOCK: usize = 32;
 
-/// Packets taken from the stack in one turn: enough that a receiver whom the first one wakes finds more
-/// behind it, and few enough that what arrives meanwhile is seen soon.
-const WRITE: usize = 256;
+/// Most packets taken from the stack in one turn. They are many enough that a receiver which the
+/// first packet wakes finds more behind it, and few enough that arriving packets are read soon.
+const MAX_WRITE_PACKETS: usize = 256;
 
-/// A packet, or why it is none, and when it was read.
+/// A packet, or the reason to drop it, and the time when it was read.
 type Decoded<'a> = (Result<Packet<'a>, Malformed>, Instant);
 
-/// A packet that was read.
+/// The place of a packet in its buffer, and the time when it was read.
 #[derive(Clone, Copy, Debug)]
 struct Stamp {
-    /// Where it lies in its buffer.
     from: usize,
     to: usize,
     checksums: Checksums,
     at: Instant,
 }
 
+/// The loop's state between turns.
 #[derive(Debug)]
 pub(super) struct Loop<L> {
     link: L,
@@ -52,16 +49,17 @@ pub(super) struct Loop<L> {
     inbox: Vec<u8>,
     stamps: Vec<Stamp>,
     outbox: Outbox,
-    /// The link takes no more for now.
+    /// Whether the link accepts no packet at this moment.
     blocked: bool,
     wakers: Vec<Waker>,
 }
 
 impl<L: Link> Loop<L> {
     pub(super) fn new(link: L, handle: Handle) -> Self {
+        let packets = MAX_READ_PACKETS.min(MAX_OCTETS / link.largest());
         Self {
-            inbox: vec![0; READ.min(OCTETS / link.largest()) * link.largest()],
-            stamps: Vec::with_capacity(READ),
+            inbox: vec![0; packets * link.largest()],
+            stamps: Vec::with_capacity(MAX_READ_PACKETS),
             outbox: Outbox::default(),
             blocked: false,
             wakers: Vec::new(),
@@ -74,7 +72,7 @@ impl<L: Link> Loop<L> {
         self.handle.clone()
     }
 
-    /// Turns until it is told to stop.
+    /// Runs turns until the handle stops the loop.
     pub(super) fn run(&mut self) -> io::Result<()> {
         loop {
             let stop_by = self.handle.stop_by();
@@ -82,13 +80,13 @@ impl<L: Link> Loop<L> {
                 return Ok(());
             }
             self.read()?;
-            let blocked = self.blocked;
-            let next = self.through_the_stack(stop_by.is_some());
+            let was_blocked = self.blocked;
+            let next = self.pass_through_stack(stop_by.is_some());
             self.answer();
             match next {
                 Next::Again => {}
-                // The link takes packets again, and the stack may have kept some back.
-                Next::Sleep(_) if blocked && !self.blocked => {}
+                // The link accepts packets again, and the stack may have kept some back.
+                Next::Sleep(_) if was_blocked && !self.blocked => {}
                 Next::Sleep(due) => self.sleep(due, stop_by)?,
                 Next::Stop => return Ok(()),
                 Next::Fail => return Err(StackError::Failed.into()),
@@ -96,10 +94,13 @@ impl<L: Link> Loop<L> {
         }
     }
 
-    /// First what the peer waits for, then who waits here; but where much is to be written, they have
-    /// the stack meanwhile, and the loop does not wait for them afterwards.
+    /// Writes packets and wakes applications.
+    ///
+    /// A few packets are written first, since the peer waits for them. Before many packets are
+    /// written, the applications are woken, so that they use the stack meanwhile and the loop does
+    /// not wait for them afterwards.
     fn answer(&mut self) {
-        if self.outbox.len() > HOLD {
+        if self.outbox.len() > PACKETS_PER_LOCK {
             self.wake();
         }
         self.write();
@@ -110,7 +111,7 @@ impl<L: Link> Loop<L> {
         self.wakers.drain(..).for_each(Waker::wake);
     }
 
-    /// Reads what has arrived, and stamps it.
+    /// Reads the packets that have arrived, and stamps them with the time.
     fn read(&mut self) -> io::Result<()> {
         self.stamps.clear();
         for buffer in self.inbox.chunks_exact_mut(self.link.largest()) {
@@ -120,7 +121,7 @@ impl<L: Link> Loop<L> {
                     received => break received,
                 }
             };
-            // Stamps and buffers belong together, so none is left out in between.
+            // Stamps and buffers correspond, so no buffer may be left out in between.
             match received {
                 Ok((at, checksums)) => self.stamps.push(Stamp {
                     from: at.start,
@@ -135,12 +136,13 @@ impl<L: Link> Loop<L> {
         Ok(())
     }
 
-    /// Takes what has arrived through the stack, and from it what is to leave.
-    fn through_the_stack(&mut self, stopping: bool) -> Next {
+    /// Passes the packets that were read to the stack, fires its timers, and takes packets to
+    /// write.
+    fn pass_through_stack(&mut self, stopping: bool) -> Next {
         let offload = self.link.offloads();
         let packets = decoded(&self.inbox, self.link.largest(), &self.stamps);
         let mut stack = self.handle.lock_for_loop();
-        for (n, packets) in packets.chunks(HOLD).enumerate() {
+        for (n, packets) in packets.chunks(PACKETS_PER_LOCK).enumerate() {
             if n > 0 {
                 drop(stack);
                 stack = self.handle.lock_for_loop();
@@ -148,7 +150,7 @@ impl<L: Link> Loop<L> {
             stack.look_ahead(packets.iter().map(|(packet, _)| packet));
             for &(packet, at) in packets {
                 if stack.receive_decoded(packet, at).is_immediate() {
-                    take(&mut stack, &mut self.outbox, offload, at, WRITE);
+                    take(&mut stack, &mut self.outbox, offload, at, MAX_WRITE_PACKETS);
                 }
             }
         }
@@ -157,7 +159,7 @@ impl<L: Link> Loop<L> {
             stack.handle_timeout(now);
         }
         if !self.blocked {
-            take(&mut stack, &mut self.outbox, offload, now, WRITE);
+            take(&mut stack, &mut self.outbox, offload, now, MAX_WRITE_PACKETS);
         }
         stack.take_wakers(&mut self.wakers);
         if stack.has_failed() {
@@ -167,14 +169,13 @@ impl<L: Link> Loop<L> {
             return Next::Stop;
         }
         if self.stamps.is_empty() && (self.outbox.is_empty() || self.blocked) {
-            // Whoever works on the stack from here on rings the bell.
-            self.handle.0.sleeping.store(true, Ordering::SeqCst);
+            self.handle.announce_sleep();
             return Next::Sleep(stack.poll_timeout());
         }
         Next::Again
     }
 
-    /// Writes what is to leave, until the link takes no more.
+    /// Writes packets until the link accepts no more.
     fn write(&mut self) {
         self.blocked = false;
         let offloads = self.link.offloads();
@@ -189,13 +190,14 @@ impl<L: Link> Loop<L> {
                     return;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // An interface that is down, say: the packet is lost, as packets are.
+                // After an error, for instance of an interface that is down, the packet is lost.
                 Ok(()) | Err(_) => self.outbox.pop(),
             }
         }
     }
 
-    /// Waits for a packet, for room, for the bell or for the time.
+    /// Waits for a packet, for the link to accept packets, for the bell, or until `due` or
+    /// `stop_by`.
     fn sleep(&self, due: Option<Instant>, stop_by: Option<time::Instant>) -> io::Result<()> {
         let until_due = due.map(|due| due.since(self.handle.now()).as_nanos());
         let until_stop =
@@ -208,7 +210,7 @@ impl<L: Link> Loop<L> {
         if self.blocked {
             interest |= PollFlags::OUT;
         }
-        let bell = self.handle.0.bell.as_fd();
+        let bell = self.handle.bell();
         let mut fds = [
             PollFd::from_borrowed_fd(self.link.as_fd(), interest),
             PollFd::new(&bell, PollFlags::IN),
@@ -217,23 +219,18 @@ impl<L: Link> Loop<L> {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let rung = !fds[1].revents().is_empty();
-        self.handle.0.sleeping.store(false, Ordering::SeqCst);
-        if rung {
-            // Empty already is as good as emptied.
-            let _ = rustix::io::read(bell, &mut [0; 8]);
-        }
+        self.handle.wake_up(!fds[1].revents().is_empty());
         Ok(())
     }
 
-    /// Resets what is still open, and tells everybody who waits.
+    /// Resets the connections that are still open, and wakes all who wait.
     pub(super) fn end(&mut self) {
         let offload = self.link.offloads();
         self.handle.lock().shut_down();
         loop {
             let now = self.handle.now();
             let mut stack = self.handle.lock();
-            let more = take(&mut stack, &mut self.outbox, offload, now, WRITE);
+            let more = take(&mut stack, &mut self.outbox, offload, now, MAX_WRITE_PACKETS);
             stack.take_wakers(&mut self.wakers);
             drop(stack);
             self.wake();
@@ -245,7 +242,7 @@ impl<L: Link> Loop<L> {
     }
 }
 
-/// What was read into buffers of `size` octets, as packets: done before the stack is taken.
+/// Decodes the packets in buffers of `size` octets. This happens before the stack is locked.
 fn decoded<'a>(inbox: &'a [u8], size: usize, stamps: &[Stamp]) -> Vec<Decoded<'a>> {
     let buffers = inbox.chunks_exact(size).zip(stamps);
     buffers
@@ -255,6 +252,7 @@ fn decoded<'a>(inbox: &'a [u8], size: usize, stamps: &[Stamp]) -> Vec<Decoded<'a
         .collect()
 }
 
+/// What follows a turn.
 enum Next {
     Again,
     Sleep(Option<Instant>),
@@ -262,11 +260,11 @@ enum Next {
     Fail,
 }
 
-/// Fills the outbox up to `most` packets; says whether anything came.
+/// Fills the outbox with up to `most` packets of the stack; returns whether it added any.
 fn take(stack: &mut Stack, outbox: &mut Outbox, offload: bool, now: Instant, most: usize) -> bool {
     let before = outbox.len();
     while outbox.len() < most
-        && (outbox.is_empty() || outbox.octets() < OCTETS)
+        && (outbox.is_empty() || outbox.octets() < MAX_OCTETS)
         && outbox.push(|bytes| stack.poll_unsummed(offload, now, bytes))
     {}
     outbox.len() > before

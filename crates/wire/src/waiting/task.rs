@@ -1,9 +1,9 @@
-//! Tasks that wait for a waker.
+//! Tasks that wait to be woken.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Wake, Waker};
 
-/// The task that asked last.
+/// The waker of the task that polled last.
 #[derive(Debug, Default)]
 struct Last(Mutex<Option<Waker>>);
 
@@ -21,8 +21,8 @@ impl Wake for Last {
     }
 }
 
-/// Whichever task asked last, as something to be woken that stays the same: one who waits is known
-/// to the stack once, however many tasks it has passed through.
+/// A waker that stays the same and wakes the task that polled last. The stack therefore stores one
+/// waker for each stream, even if the stream is polled by one task after another.
 #[derive(Debug)]
 pub(crate) struct Task {
     last: Arc<Last>,
@@ -37,7 +37,7 @@ impl Default for Task {
 }
 
 impl Task {
-    /// The task of `context` is the one to wake from now on.
+    /// Makes the task of `context` the one to wake, and returns the waker that stays the same.
     pub(crate) fn current(&self, context: &Context<'_>) -> &Waker {
         self.last.replace(Some(context.waker().clone()));
         &self.waker
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_task_that_asked_last_is_woken_and_only_once() {
+    fn only_the_task_that_polled_last_is_woken_and_only_once() {
         let task = Task::default();
         let counts = [0, 0].map(|zero| Arc::new(Count(AtomicU32::new(zero))));
         for count in &counts {

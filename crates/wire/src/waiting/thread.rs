@@ -1,4 +1,4 @@
-//! Threads that wait for a waker.
+//! Threads that wait to be woken.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Wake for Parked {
     }
 }
 
-/// The thread that runs, as something to be woken.
+/// A thread and its waker.
 #[derive(Clone)]
 pub(crate) struct Thread {
     parked: Arc<Parked>,
@@ -36,7 +36,7 @@ thread_local! {
 }
 
 impl Thread {
-    /// The same for each call on one thread.
+    /// Returns the calling thread, with the same waker for each call.
     pub(crate) fn current() -> Self {
         CURRENT.with_borrow_mut(|current| {
             current
@@ -53,7 +53,7 @@ impl Thread {
         &self.waker
     }
 
-    /// Waits to be woken; says no when the deadline came first.
+    /// Waits to be woken; returns false if the deadline came first.
     pub(crate) fn sleep(&self, deadline: Option<Instant>) -> bool {
         while !self.parked.woken.swap(false, Ordering::SeqCst) {
             match deadline {
@@ -85,6 +85,6 @@ mod tests {
         other.join().unwrap();
         assert!(!sleeper.sleep(Some(Instant::now() + Duration::from_millis(5))));
         sleeper.waker().wake_by_ref();
-        assert!(sleeper.sleep(None), "a waker that came before is not forgotten");
+        assert!(sleeper.sleep(None), "a wake-up before the sleep counts");
     }
 }

@@ -1,5 +1,5 @@
-//! Asynchronous streams and listeners in the place of tokio's: the same code runs over both, here and
-//! at the kernel's end.
+//! Asynchronous streams and listeners in place of tokio's: the same code runs over the stack's
+//! streams and over the kernel's.
 
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
@@ -20,18 +20,18 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use unruffled_wire::asynchronous::{TcpListener, TcpStream};
 
-/// Short beside what a test takes, long beside a round trip.
-const MOMENT: Duration = Duration::from_millis(20);
+/// A time that is short beside a test and long beside a round trip.
+const SHORT_TIME: Duration = Duration::from_millis(20);
 
-/// Sends back what comes.
+/// Sends back what arrives.
 async fn echo(stream: impl AsyncRead + AsyncWrite) -> io::Result<()> {
     let (mut from, mut to) = tokio::io::split(stream);
     tokio::io::copy(&mut from, &mut to).await?;
     to.shutdown().await
 }
 
-/// Once all are here and have been counted, sends `data` and expects it back.
-async fn ask(stream: impl AsyncRead + AsyncWrite, all: Arc<Barrier>, data: Vec<u8>) {
+/// Waits until all connections exist and have been counted, sends `data`, and expects it back.
+async fn talk(stream: impl AsyncRead + AsyncWrite, all: Arc<Barrier>, data: Vec<u8>) {
     all.wait().await;
     all.wait().await;
     let (mut from, mut to) = tokio::io::split(stream);
@@ -46,7 +46,7 @@ async fn ask(stream: impl AsyncRead + AsyncWrite, all: Arc<Barrier>, data: Vec<u
 }
 
 #[test]
-fn a_thousand_connections_at_once_half_of_them_the_kernels() {
+fn a_thousand_connections_at_once_half_of_them_opened_by_the_kernel() {
     const HALF: usize = 500;
     let (now, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
     setrlimit(Resource::RLIMIT_NOFILE, now.max(most.min(4096)), most).unwrap();
@@ -55,7 +55,7 @@ fn a_thousand_connections_at_once_half_of_them_the_kernels() {
         async |lab| {
             let capture = Capture::start("many", INTERFACE);
             let all = Arc::new(Barrier::new(2 * HALF + 1));
-            // More at a time than this, and the kernel takes them for a flood of SYNs.
+            // The kernel treats more handshakes at a time as a flood of SYNs.
             let handshakes = Arc::new(Semaphore::new(50));
             let (to, at) =
                 (SocketAddr::new(lab.kernel(false), 5001), (lab.ours(true), 5002).into());
@@ -76,14 +76,14 @@ fn a_thousand_connections_at_once_half_of_them_the_kernels() {
                     let handshake = permits.acquire().await.unwrap();
                     let stream = TcpStream::connect(&handle, to).await.unwrap();
                     drop(handshake);
-                    ask(stream, all_here, octets(i, 8000)).await;
+                    talk(stream, all_here, octets(i, 8000)).await;
                 });
                 let (all_here, permits) = (all.clone(), handshakes.clone());
                 tasks.spawn(async move {
                     let handshake = permits.acquire().await.unwrap();
                     let stream = net::TcpStream::connect(at).await.unwrap();
                     drop(handshake);
-                    ask(stream, all_here, octets(2 * i, 8000)).await;
+                    talk(stream, all_here, octets(2 * i, 8000)).await;
                 });
             }
             all.wait().await;
@@ -98,7 +98,7 @@ fn a_thousand_connections_at_once_half_of_them_the_kernels() {
 }
 
 #[test]
-fn whoever_gives_up_waiting_takes_nothing_along() {
+fn a_wait_that_times_out_loses_no_octet_and_no_connection() {
     Lab::with_tasks(
         |_| {},
         async |lab| {
@@ -116,17 +116,16 @@ fn whoever_gives_up_waiting_takes_nothing_along() {
                     }
                 });
             }
-            let impatience = Duration::from_micros(100);
+            let wait = Duration::from_micros(100);
             let (mut accepted, mut streams) = (0, JoinSet::new());
             while accepted < 100 {
-                let Ok(stream) = timeout(impatience, listener.accept()).await else { continue };
+                let Ok(stream) = timeout(wait, listener.accept()).await else { continue };
                 let mut stream = stream.unwrap();
                 accepted += 1;
                 streams.spawn(async move {
                     let (mut all, mut some) = (Vec::new(), [0; 3]);
                     loop {
-                        match timeout(impatience, stream.read(&mut some)).await.map(Result::unwrap)
-                        {
+                        match timeout(wait, stream.read(&mut some)).await.map(Result::unwrap) {
                             Err(_) => {}
                             Ok(0) => return all,
                             Ok(len) => all.extend_from_slice(&some[..len]),
@@ -134,24 +133,24 @@ fn whoever_gives_up_waiting_takes_nothing_along() {
                     }
                 });
             }
-            let came: BTreeSet<_> = streams.join_all().await.into_iter().collect();
-            assert!(came == (0..100).map(|i| octets(i, 20)).collect());
+            let received: BTreeSet<_> = streams.join_all().await.into_iter().collect();
+            assert!(received == (0..100).map(|i| octets(i, 20)).collect());
             clients.join_all().await;
         },
     );
 }
 
 #[test]
-fn one_who_waits_to_accept_is_not_forgotten_with_another() {
+fn a_waiting_accept_keeps_its_waker_when_another_one_times_out() {
     Lab::with_tasks(
         |_| {},
         async |lab| {
             let listener =
                 TcpListener::bind(&lab.handle(), (lab.ours(false), 80).into(), 8).unwrap();
-            // Both wait in one task: the one that stays must not lose its waker with the other's.
+            // Both wait in one task, so their wakers are equal.
             let stays = listener.accept();
             let gives_up = async {
-                assert!(timeout(MOMENT, listener.accept()).await.is_err());
+                assert!(timeout(SHORT_TIME, listener.accept()).await.is_err());
                 net::TcpStream::connect(listener.local_addr()).await.unwrap()
             };
             let (accepted, client) = tokio::join!(stays, gives_up);
@@ -161,13 +160,13 @@ fn one_who_waits_to_accept_is_not_forgotten_with_another() {
 }
 
 #[test]
-fn an_attempt_to_connect_that_is_dropped_ends() {
+fn a_dropped_attempt_to_connect_ends() {
     Lab::with_tasks(
         |_| {},
         async |lab| {
-            let nobody = SocketAddr::new("10.9.0.77".parse().unwrap(), 80);
-            assert!(timeout(MOMENT, TcpStream::connect(&lab.handle(), nobody)).await.is_err());
-            tokio::time::sleep(MOMENT).await;
+            let absent = SocketAddr::new("10.9.0.77".parse().unwrap(), 80);
+            assert!(timeout(SHORT_TIME, TcpStream::connect(&lab.handle(), absent)).await.is_err());
+            tokio::time::sleep(SHORT_TIME).await;
             assert_eq!(lab.handle().with(|stack| stack.usage().connections), 0);
         },
     );
@@ -183,7 +182,10 @@ fn errors_are_those_of_sockets() {
             assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
             let listener = net::TcpListener::bind(to).await.unwrap();
             let mut stream = TcpStream::connect(&lab.handle(), to).await.unwrap();
-            assert!(timeout(MOMENT, stream.read_u8()).await.is_err(), "nothing has been sent");
+            assert!(
+                timeout(SHORT_TIME, stream.read_u8()).await.is_err(),
+                "there is nothing to read"
+            );
             stream.write_all(b"unread").await.unwrap();
             stream.wait_acknowledged().await.unwrap();
             drop(listener.accept().await.unwrap());
@@ -217,7 +219,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn any_executor_will_do() {
+fn streams_work_with_any_executor() {
     Lab::run(|lab| {
         let handle = lab.handle();
         let listener = TcpListener::bind(&handle, (lab.ours(false), 7).into(), 1).unwrap();

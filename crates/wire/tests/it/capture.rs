@@ -1,4 +1,4 @@
-//! A capture of the interface while a test runs, and what tshark says of it.
+//! A capture of the interface while a test runs, read by tshark.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -10,7 +10,7 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// Begins to capture `interface`, where there are the tools.
+    /// Starts to capture `interface`, if tshark is installed.
     pub(crate) fn start(name: &str, interface: &str) -> Self {
         let file = std::env::temp_dir().join(format!("wire-{name}-{}.pcap", std::process::id()));
         let child = Command::new("tshark")
@@ -23,7 +23,7 @@ impl Capture {
             println!("skipped: no capture without tshark");
             return Self { running: None };
         };
-        // Wait until it captures.
+        // The file has a header once tshark captures.
         for _ in 0..100 {
             thread::sleep(Duration::from_millis(50));
             if file.metadata().is_ok_and(|meta| meta.len() > 0) {
@@ -34,7 +34,7 @@ impl Capture {
         Self { running: Some((child, file)) }
     }
 
-    /// Ends the capture; none without the tools.
+    /// Ends the capture; returns `None` without tshark.
     pub(crate) fn stop(mut self) -> Option<Captured> {
         let (mut child, file) = self.running.take()?;
         thread::sleep(Duration::from_millis(500));
@@ -45,17 +45,17 @@ impl Capture {
     }
 }
 
-/// What was captured; the file goes unless a test fails.
+/// A capture file, removed unless the test fails.
 pub(crate) struct Captured(PathBuf);
 
 impl Captured {
-    /// How many packets match tshark's display filter.
+    /// Returns the number of packets that match tshark's display filter.
     pub(crate) fn count(&self, filter: &str) -> usize {
         let out = Command::new("tshark")
             .args(["-r"])
             .arg(&self.0)
             .args(["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"])
-            // Some ports stand for protocols, which these octets are not.
+            // Otherwise tshark would dissect the octets by the protocols of their ports.
             .args(["-d", "tcp.port==1-65535,data"])
             .args(["-Y", filter])
             .output()
@@ -64,11 +64,11 @@ impl Captured {
         String::from_utf8_lossy(&out.stdout).lines().count()
     }
 
-    /// Nothing in it is malformed, and no checksum is wrong.
+    /// Asserts that no packet is malformed and no checksum is wrong.
     pub(crate) fn assert_clean(&self) {
         let all = self.count("tcp");
         let bad = self.count(
-            // Linux writes a sum of 0 as 0xffff, which is the same number in ones' complement.
+            // Linux writes a sum of 0 as 0xffff, which is the same in ones' complement.
             "_ws.malformed || (tcp.checksum.status == \"Bad\" && tcp.checksum != 0xffff) || \
              ip.checksum.status == \"Bad\" || \
              _ws.expert.group == \"Malformed\" || tcp.bogus_header_length",

@@ -1,5 +1,5 @@
-//! The examples do what they say. Without the rights to make a network, those that need them are
-//! skipped, which they say.
+//! The examples work as documented. Without the rights to make a network namespace, the tests that
+//! need one print that they are skipped.
 
 #[path = "../../examples/by_hand.rs"]
 mod by_hand;
@@ -15,7 +15,7 @@ use std::thread;
 use nix::sched::{CloneFlags, unshare};
 use unruffled_wire::driver::Driver;
 
-/// Runs `test` with a stack in a thread with a network of its own.
+/// Runs `test` with a stack, in a thread with its own network namespace.
 fn with(start: fn() -> io::Result<Driver>, test: impl FnOnce(Driver) + Send + 'static) {
     let thread = thread::spawn(move || {
         if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {

@@ -1,4 +1,5 @@
-//! When the driver's thread panics, or somebody does amid the stack's work, all who wait are told.
+//! After a panic in the driver's thread, or while the stack is locked, all who wait receive an
+//! error.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -16,7 +17,7 @@ use unruffled_wire::driver::Driver;
 use unruffled_wire::stack::{Offload, Stack, StackConfig};
 use unruffled_wire::{asynchronous, stream};
 
-/// A link with nobody at its end, that panics once it is told to.
+/// A link that carries nothing, and panics once its descriptor is readable.
 struct Bomb(Arc<OwnedFd>);
 
 impl AsFd for Bomb {
@@ -32,7 +33,7 @@ impl Link for Bomb {
 
     fn receive(&mut self, _: &mut [u8]) -> io::Result<(Range<usize>, Checksums)> {
         rustix::io::read(&self.0, &mut [0; 8]).map_err(io::Error::from)?;
-        panic!("as the test wants it")
+        panic!("the test causes this panic")
     }
 
     fn send(&mut self, _: &[u8], _: Option<Offload>) -> io::Result<()> {
@@ -49,12 +50,12 @@ fn driver() -> (Driver, Arc<OwnedFd>) {
     (Driver::spawn(Bomb(fuse.clone()), Stack::new(config)).expect("a thread"), fuse)
 }
 
-/// Everybody waits, `explode` happens, and everybody gets an error.
-fn all_are_told(explode: impl FnOnce(&Driver, &OwnedFd)) {
+/// Lets threads and tasks wait, calls `explode`, and expects an error of each.
+fn all_receive_an_error(explode: impl FnOnce(&Driver, &OwnedFd)) {
     let (driver, fuse) = driver();
     let handle = driver.handle();
-    let (to, own): (SocketAddr, SocketAddr) =
-        (([10, 0, 0, 1], 80).into(), ([10, 0, 0, 2], 80).into());
+    let to: SocketAddr = ([10, 0, 0, 1], 80).into();
+    let own: SocketAddr = ([10, 0, 0, 2], 80).into();
     let listener = stream::TcpListener::bind(&handle, own, 1).expect("a port");
     let another = asynchronous::TcpListener::bind(&handle, ([10, 0, 0, 2], 81).into(), 1);
     let another = another.expect("a port");
@@ -87,23 +88,23 @@ fn all_are_told(explode: impl FnOnce(&Driver, &OwnedFd)) {
             (ErrorKind::BrokenPipe, "the stack has failed")
         );
     }
-    let late = stream::TcpStream::connect(&handle, to).expect_err("nobody would answer");
+    let late = stream::TcpStream::connect(&handle, to).expect_err("the stack has failed");
     assert_eq!(late.kind(), ErrorKind::BrokenPipe);
     assert!(driver.close(Duration::ZERO).is_err());
 }
 
 #[test]
-fn a_panic_of_the_drivers_thread_is_told_to_all() {
-    all_are_told(|_, fuse| {
-        rustix::io::write(fuse, &1_u64.to_ne_bytes()).expect("it takes one");
+fn a_panic_of_the_drivers_thread_ends_all_waits() {
+    all_receive_an_error(|_, fuse| {
+        rustix::io::write(fuse, &1_u64.to_ne_bytes()).expect("the counter has room");
     });
 }
 
 #[test]
-fn so_is_one_amid_the_stacks_work() {
-    all_are_told(|driver, _| {
+fn a_panic_while_the_stack_is_locked_ends_all_waits() {
+    all_receive_an_error(|driver, _| {
         let handle = driver.handle();
-        let worker = thread::spawn(move || handle.with(|_| panic!("as the test wants it")));
+        let worker = thread::spawn(move || handle.with(|_| panic!("the test causes this panic")));
         assert!(worker.join().is_err());
     });
 }

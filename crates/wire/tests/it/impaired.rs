@@ -1,4 +1,5 @@
-//! A TUN interface whose packets meet with trouble, in both directions, drawn from a seed.
+//! A TUN interface that loses, doubles, damages and delays packets in both directions, at random
+//! from a seed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,19 +21,19 @@ use unruffled_wire::codec::Checksums;
 use unruffled_wire::device::{Link, Tun};
 use unruffled_wire::stack::Offload;
 
-/// What befalls packets, each as a share of them.
+/// The impairments of a direction, each as a share of the packets.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Trouble {
+pub(crate) struct Impairments {
     pub(crate) lost: f64,
     pub(crate) doubled: f64,
-    /// One bit of them comes out as the other.
+    /// Packets with one bit inverted.
     pub(crate) flipped: f64,
     pub(crate) late: f64,
-    /// How much later a late one comes, at most.
+    /// Most that a late packet is delayed.
     pub(crate) lateness: Duration,
 }
 
-/// How many packets of one direction met with what.
+/// The number of packets of one direction with each impairment.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) lost: AtomicU64,
@@ -41,46 +42,46 @@ pub(crate) struct Tally {
     pub(crate) late: AtomicU64,
 }
 
-/// The tallies of the kernel's packets and of ours.
+/// The tallies of the kernel's packets and of the stack's.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tallies {
     pub(crate) kernels: Arc<Tally>,
     pub(crate) ours: Arc<Tally>,
 }
 
-/// One direction: what happens to its packets, and those that wait for their time.
+/// One direction: its impairments, and the packets that are delayed.
 struct Direction {
-    trouble: Trouble,
+    impairments: Impairments,
     tally: Arc<Tally>,
     random: Xoshiro256PlusPlus,
     waiting: BinaryHeap<Reverse<(Instant, Vec<u8>)>>,
 }
 
 impl Direction {
-    fn new(trouble: Trouble, tally: &Arc<Tally>, seed: u64) -> Self {
+    fn new(impairments: Impairments, tally: &Arc<Tally>, seed: u64) -> Self {
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Self { trouble, tally: tally.clone(), random, waiting: BinaryHeap::new() }
+        Self { impairments, tally: tally.clone(), random, waiting: BinaryHeap::new() }
     }
 
-    fn befalls(&mut self, share: f64, counter: fn(&Tally) -> &AtomicU64) -> bool {
-        let befalls = self.random.random::<f64>() < share;
-        counter(&self.tally).fetch_add(befalls.into(), Ordering::Relaxed);
-        befalls
+    fn draw(&mut self, share: f64, counter: fn(&Tally) -> &AtomicU64) -> bool {
+        let drawn = self.random.random::<f64>() < share;
+        counter(&self.tally).fetch_add(drawn.into(), Ordering::Relaxed);
+        drawn
     }
 
-    /// Lets a packet's fate come upon it; says whether it goes on now.
+    /// Applies the impairments to a packet; returns whether it continues at once.
     fn passes(&mut self, packet: &mut [u8]) -> bool {
-        let Trouble { lost, doubled, flipped, late, lateness } = self.trouble;
-        if self.befalls(lost, |tally| &tally.lost) {
+        let Impairments { lost, doubled, flipped, late, lateness } = self.impairments;
+        if self.draw(lost, |tally| &tally.lost) {
             return false;
         }
-        if self.befalls(flipped, |tally| &tally.flipped) {
+        if self.draw(flipped, |tally| &tally.flipped) {
             self.flip(packet);
         }
-        if self.befalls(doubled, |tally| &tally.doubled) {
+        if self.draw(doubled, |tally| &tally.doubled) {
             self.waiting.push(Reverse((Instant::now(), packet.to_vec())));
         }
-        if self.befalls(late, |tally| &tally.late) {
+        if self.draw(late, |tally| &tally.late) {
             let due = Instant::now() + lateness.mul_f64(self.random.random());
             self.waiting.push(Reverse((due, packet.to_vec())));
             return false;
@@ -88,8 +89,8 @@ impl Direction {
         true
     }
 
-    /// Flips a bit that some checksum covers: IPv6 has none over traffic class, flow label and hop
-    /// limit.
+    /// Inverts a bit that a checksum covers. In IPv6, traffic class, flow label and hop limit have
+    /// none.
     fn flip(&mut self, packet: &mut [u8]) {
         let v6 = packet[0] >> 4 == 6;
         loop {
@@ -105,57 +106,57 @@ impl Direction {
         self.waiting.peek().map(|next| next.0.0)
     }
 
-    /// The next packet that has waited long enough.
+    /// Returns the next packet whose delay has ended.
     fn pop_due(&mut self) -> Option<Vec<u8>> {
         let due = self.next_due().is_some_and(|due| due <= Instant::now());
         due.then(|| self.waiting.pop().map(|next| next.0.1)).flatten()
     }
 }
 
-/// The interface, the trouble each way, and a clock that wakes the driver for those that wait.
+/// The interface, its two directions, and a timer that wakes the driver for delayed packets.
 pub(crate) struct Impaired {
     tun: Tun,
     inward: Direction,
     outward: Direction,
-    clock: OwnedFd,
-    /// Readable where the interface or the clock is.
-    either: OwnedFd,
+    timer: OwnedFd,
+    /// An epoll descriptor that is readable when the interface or the timer is.
+    readable: OwnedFd,
 }
 
 impl Impaired {
-    pub(crate) fn new(tun: Tun, trouble: Trouble, tallies: &Tallies, seed: u64) -> Self {
-        let clock = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK).unwrap();
-        let either = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
-        for fd in [tun.as_fd(), clock.as_fd()] {
+    pub(crate) fn new(tun: Tun, impairments: Impairments, tallies: &Tallies, seed: u64) -> Self {
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK).unwrap();
+        let readable = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
+        for fd in [tun.as_fd(), timer.as_fd()] {
             let data = epoll::EventData::new_u64(0);
-            epoll::add(&either, fd, data, epoll::EventFlags::IN).unwrap();
+            epoll::add(&readable, fd, data, epoll::EventFlags::IN).unwrap();
         }
         Self {
             tun,
-            inward: Direction::new(trouble, &tallies.kernels, seed),
-            outward: Direction::new(trouble, &tallies.ours, seed + 1),
-            clock,
-            either,
+            inward: Direction::new(impairments, &tallies.kernels, seed),
+            outward: Direction::new(impairments, &tallies.ours, seed + 1),
+            timer,
+            readable,
         }
     }
 
-    /// Has the clock ring when the next packet's time has come, and not before.
-    fn set_clock(&self) {
+    /// Sets the timer to the end of the next packet's delay.
+    fn set_timer(&self) {
         let due = [self.inward.next_due(), self.outward.next_due()].into_iter().flatten().min();
-        // All zeros stop it.
+        // Zero stops the timer.
         let wait = due.map_or(Duration::ZERO, |due| {
             due.saturating_duration_since(Instant::now()).max(Duration::from_nanos(1))
         });
         let it_value =
             Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
         let once = Itimerspec { it_interval: Timespec::default(), it_value };
-        timerfd_settime(&self.clock, TimerfdTimerFlags::empty(), &once).unwrap();
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once).unwrap();
     }
 }
 
 impl AsFd for Impaired {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.either.as_fd()
+        self.readable.as_fd()
     }
 }
 
@@ -166,7 +167,7 @@ impl Link for Impaired {
 
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<(Range<usize>, Checksums)> {
         while let Some(packet) = self.outward.pop_due() {
-            // The kernel refuses what is no IP packet any more: it is lost in this way too.
+            // The kernel refuses a packet whose IP header is damaged; the packet is lost.
             let _ = self.tun.send(&packet, None);
         }
         loop {
@@ -181,7 +182,7 @@ impl Link for Impaired {
                     }
                 }
                 Err(error) => {
-                    self.set_clock();
+                    self.set_timer();
                     return Err(error);
                 }
             }

@@ -1,26 +1,26 @@
-//! 100 MB each way, over both versions of IP, between the kernel and a stack whose link loses, delays,
-//! doubles and spoils packets.
+//! 100 MB each way, over both versions of IP, between the kernel and a stack whose link loses,
+//! delays, doubles and damages packets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::capture::Capture;
-use crate::impaired::{Impaired, Tallies, Trouble};
+use crate::impaired::{Impaired, Impairments, Tallies};
 use crate::lab::{INTERFACE, Lab};
 use unruffled_tcp::{Event, Variant};
 use unruffled_wire::codec::Malformed;
 
-/// What our engine noticed.
+/// Counts of the engine's events.
 #[derive(Clone, Debug, Default)]
-struct Noticed {
+struct EventCounts {
     resent: Arc<AtomicU64>,
     reordered: Arc<AtomicU64>,
     doubled: Arc<AtomicU64>,
 }
 
-impl Noticed {
-    fn hear(&self, event: &Event) {
+impl EventCounts {
+    fn count(&self, event: &Event) {
         let counter = match event {
             Event::Sent { cause: Some(_), .. } => &self.resent,
             Event::Reordered { .. } => &self.reordered,
@@ -31,29 +31,29 @@ impl Noticed {
     }
 }
 
-/// Lets `variant` send through `trouble`.
+/// Runs `test` with a stack that sends with `variant` over a link with `impairments`.
 fn through(
-    trouble: Trouble,
+    impairments: Impairments,
     variant: &'static str,
-    test: impl FnOnce(&Lab, &Tallies, &Noticed) + Send + 'static,
+    test: impl FnOnce(&Lab, &Tallies, &EventCounts) + Send + 'static,
 ) {
     let tallies = Tallies::default();
     let counted = tallies.clone();
     Lab::behind(
-        move |tun| Impaired::new(tun, trouble, &tallies, 1),
+        move |tun| Impaired::new(tun, impairments, &tallies, 1),
         move |config| {
             config.variant = Variant::parse(variant).unwrap();
-            // As the kernel does here: what makes sense on a path of 0.1 ms.
-            config.connection.rto.min = unruffled_units::Duration::from_millis(20);
-            config.connection.delayed_ack = Some(unruffled_units::Duration::from_millis(5));
+            // As the kernel does here: times that suit a path of 0.1 ms.
+            config.connection.rto.min = unruffled_wire::stack::Duration::from_millis(20);
+            config.connection.delayed_ack = Some(unruffled_wire::stack::Duration::from_millis(5));
         },
         move |lab| {
             lab.hasten_kernel();
-            let noticed = Noticed::default();
-            let hearing = noticed.clone();
-            let hear = move |_, _, event: &Event| hearing.hear(event);
-            lab.handle().with(|stack| stack.watch(Some(Box::new(hear))));
-            test(lab, &counted, &noticed);
+            let events = EventCounts::default();
+            let counts = events.clone();
+            let watcher = move |_, _, event: &Event| counts.count(event);
+            lab.handle().with(|stack| stack.watch(Some(Box::new(watcher))));
+            test(lab, &counted, &events);
         },
     );
 }
@@ -64,7 +64,8 @@ fn a_hundred_megabytes(lab: &Lab) {
     }
 }
 
-/// 400 MB are 290,000 segments, and at least a tenth as many acknowledgements each way.
+/// Asserts that something happened often: 400 MB are 290,000 segments, with at least a tenth as
+/// many acknowledgements each way.
 #[track_caller]
 fn assert_many(what: &str, count: u64) {
     println!("{count} {what}");
@@ -72,13 +73,13 @@ fn assert_many(what: &str, count: u64) {
 }
 
 fn lose(share: f64, variant: &'static str) {
-    let trouble = Trouble { lost: share, ..Trouble::default() };
-    through(trouble, variant, |lab, tallies, noticed| {
+    let impairments = Impairments { lost: share, ..Impairments::default() };
+    through(impairments, variant, |lab, tallies, events| {
         a_hundred_megabytes(lab);
-        assert_many("of our packets lost", tallies.ours.lost.load(Ordering::Relaxed));
-        assert_many("of the kernel's packets lost", tallies.kernels.lost.load(Ordering::Relaxed));
-        assert_many("retransmissions of ours", noticed.resent.load(Ordering::Relaxed));
-        assert_many("retransmissions of the kernel's", lab.kernel_counter("Tcp", "RetransSegs"));
+        assert_many("packets of the stack lost", tallies.ours.lost.load(Ordering::Relaxed));
+        assert_many("packets of the kernel lost", tallies.kernels.lost.load(Ordering::Relaxed));
+        assert_many("retransmissions of the stack", events.resent.load(Ordering::Relaxed));
+        assert_many("retransmissions of the kernel", lab.kernel_counter("Tcp", "RetransSegs"));
     });
 }
 
@@ -95,55 +96,58 @@ fn one_packet_in_twenty_is_lost() {
 #[test]
 fn packets_overtake_each_other() {
     let lateness = Duration::from_millis(1);
-    let trouble = Trouble { late: 0.2, lateness, ..Trouble::default() };
-    through(trouble, "rr-ta", |lab, tallies, noticed| {
+    let impairments = Impairments { late: 0.2, lateness, ..Impairments::default() };
+    through(impairments, "rr-ta", |lab, tallies, events| {
         a_hundred_megabytes(lab);
-        assert_many("of our packets late", tallies.ours.late.load(Ordering::Relaxed));
-        assert_many("of the kernel's packets late", tallies.kernels.late.load(Ordering::Relaxed));
-        assert_many("reorderings of ours", noticed.reordered.load(Ordering::Relaxed));
+        assert_many("packets of the stack late", tallies.ours.late.load(Ordering::Relaxed));
+        assert_many("packets of the kernel late", tallies.kernels.late.load(Ordering::Relaxed));
+        assert_many("reorderings that the stack noticed", events.reordered.load(Ordering::Relaxed));
         let kernels = lab.kernel_counter("TcpExt", "TCPSACKReorder")
             + lab.kernel_counter("TcpExt", "TCPTSReorder");
-        assert_many("reorderings of the kernel's", kernels);
+        assert_many("reorderings that the kernel noticed", kernels);
     });
 }
 
-const DOUBLING: Trouble =
-    Trouble { doubled: 0.1, lost: 0.0, flipped: 0.0, late: 0.0, lateness: Duration::ZERO };
+const DOUBLING: Impairments =
+    Impairments { doubled: 0.1, lost: 0.0, flipped: 0.0, late: 0.0, lateness: Duration::ZERO };
 
 #[test]
-fn packets_come_twice() {
-    through(DOUBLING, "dsack-r", |lab, tallies, noticed| {
+fn packets_arrive_twice() {
+    through(DOUBLING, "dsack-r", |lab, tallies, events| {
         a_hundred_megabytes(lab);
-        assert_many("of our packets doubled", tallies.ours.doubled.load(Ordering::Relaxed));
-        assert_many("of the kernel's doubled", tallies.kernels.doubled.load(Ordering::Relaxed));
-        assert_many("duplicates that we noticed", noticed.doubled.load(Ordering::Relaxed));
-        let told = |name| lab.kernel_counter("TcpExt", name);
-        assert_many("duplicates that the kernel noticed", told("TCPDSACKOldSent"));
-        assert_many("of them that it heard from us", told("TCPDSACKRecv"));
+        assert_many("packets of the stack doubled", tallies.ours.doubled.load(Ordering::Relaxed));
+        assert_many(
+            "packets of the kernel doubled",
+            tallies.kernels.doubled.load(Ordering::Relaxed),
+        );
+        assert_many("duplicates that the stack noticed", events.doubled.load(Ordering::Relaxed));
+        let counter = |name| lab.kernel_counter("TcpExt", name);
+        assert_many("duplicates that the kernel noticed", counter("TCPDSACKOldSent"));
+        assert_many("duplicates that the stack reported to the kernel", counter("TCPDSACKRecv"));
     });
 }
 
 #[test]
-fn every_flipped_bit_is_found_and_the_packet_sent_again() {
-    let trouble = Trouble { flipped: 0.01, ..Trouble::default() };
-    through(trouble, "sack", |lab, tallies, _| {
+fn every_packet_with_an_inverted_bit_is_dropped_and_sent_again() {
+    let impairments = Impairments { flipped: 0.01, ..Impairments::default() };
+    through(impairments, "sack", |lab, tallies, _| {
         a_hundred_megabytes(lab);
-        assert_many("of our packets spoilt", tallies.ours.flipped.load(Ordering::Relaxed));
+        assert_many("packets of the stack damaged", tallies.ours.flipped.load(Ordering::Relaxed));
         let kernels = lab.kernel_counter("Tcp", "InCsumErrors");
-        assert_many("that the kernel found by TCP's checksum", kernels);
+        assert_many("packets that the kernel dropped by TCP's checksum", kernels);
         let dropped = lab.close(Duration::ZERO).malformed;
-        println!("dropped by us: {dropped:?}");
-        // The kernel sends a few packets that are not TCP's.
-        let spoilt = tallies.kernels.flipped.load(Ordering::Relaxed);
+        println!("dropped by the stack: {dropped:?}");
+        // The kernel also sends a few packets that are not TCP.
+        let damaged = tallies.kernels.flipped.load(Ordering::Relaxed);
         let others = dropped.get(Malformed::Protocol);
         let found = dropped.total() - others..=dropped.total();
-        assert!(found.contains(&spoilt), "{spoilt} spoilt, {dropped:?}");
-        assert_many("of the kernel's packets spoilt", spoilt);
+        assert!(found.contains(&damaged), "{damaged} damaged, {dropped:?}");
+        assert_many("packets of the kernel damaged", damaged);
     });
 }
 
 #[test]
-fn a_capture_shows_what_was_agreed_on_and_duplicates_reported_and_nothing_malformed() {
+fn a_capture_shows_negotiated_options_reported_duplicates_and_no_malformed_packet() {
     through(DOUBLING, "dsack-r", |lab, _, _| {
         let capture = Capture::start("doubled", INTERFACE);
         for v6 in [false, true] {

@@ -1,5 +1,5 @@
-//! Against the Linux kernel, over TUN, in a network namespace of the test's own. Without the rights
-//! to make one, each test says that it was skipped and passes.
+//! Transfers between the stack and the Linux kernel, over TUN, each in its own network namespace.
+//! Without the rights to make one, a test prints that it is skipped, and passes.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{self, Shutdown, SocketAddr};
@@ -38,7 +38,7 @@ fn offload_carries_the_same_octets() {
     });
 }
 
-/// A connection that we opened, and the kernel's end of it.
+/// Returns a connection that the stack opened, and the kernel's end of it.
 fn connected(lab: &Lab, v6: bool) -> (TcpStream, net::TcpStream) {
     let listener = net::TcpListener::bind(SocketAddr::new(lab.kernel(v6), 0)).unwrap();
     let ours = TcpStream::connect(&lab.handle(), listener.local_addr().unwrap()).unwrap();
@@ -46,14 +46,14 @@ fn connected(lab: &Lab, v6: bool) -> (TcpStream, net::TcpStream) {
 }
 
 #[test]
-fn half_closed_the_other_direction_goes_on() {
+fn a_half_closed_connection_still_carries_the_other_direction() {
     Lab::run(|lab| {
         for v6 in [false, true] {
             let (mut ours, mut kernels) = connected(lab, v6);
             let echo = lab.thread(move || {
                 let mut all = Vec::new();
                 kernels.read_to_end(&mut all).unwrap();
-                // The end has been read, and only now is anything written.
+                // It writes only after it has read the end of the stream.
                 kernels.write_all(&all).unwrap();
             });
             let sent = octets(0, 1 << 20);
@@ -69,7 +69,7 @@ fn half_closed_the_other_direction_goes_on() {
 }
 
 #[test]
-fn both_directions_at_once() {
+fn a_connection_carries_both_directions_at_once() {
     Lab::run(|lab| {
         let total = 20 << 20;
         let (mut ours, kernels) = connected(lab, false);
@@ -89,23 +89,23 @@ fn both_directions_at_once() {
 }
 
 #[test]
-fn resets_are_heard_on_both_sides() {
+fn resets_reach_either_end() {
     Lab::run(|lab| {
         for v6 in [false, true] {
-            // Nobody listens.
+            // There is no listener.
             let to = SocketAddr::new(lab.kernel(v6), 5009);
             let refused = TcpStream::connect(&lab.handle(), to).unwrap_err();
             assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
             let to = SocketAddr::new(lab.ours(v6), 5009);
             let refused = net::TcpStream::connect(to).unwrap_err();
             assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
-            // The kernel resets: it closes with something left unread.
+            // The kernel resets, since it closes with unread data.
             let (mut ours, kernels) = connected(lab, v6);
             ours.write_all(b"unread").unwrap();
             ours.wait_acknowledged().unwrap();
             drop(kernels);
             assert_eq!(ours.read(&mut [0; 1]).unwrap_err().kind(), ErrorKind::ConnectionReset);
-            // We reset.
+            // The stack resets.
             let (ours, mut kernels) = connected(lab, v6);
             ours.abort();
             assert_eq!(kernels.read(&mut [0; 1]).unwrap_err().kind(), ErrorKind::ConnectionReset);
@@ -116,7 +116,9 @@ fn resets_are_heard_on_both_sides() {
 #[test]
 fn a_peer_that_vanishes_is_given_up() {
     Lab::with(
-        |config| config.connection.timeouts.give_up = Some(unruffled_units::Duration::from_secs(4)),
+        |config| {
+            config.connection.timeouts.give_up = Some(unruffled_wire::stack::Duration::from_secs(4))
+        },
         |lab| {
             let mut connections = [false, true].map(|v6| connected(lab, v6));
             if !lab.cut_off() {
@@ -133,37 +135,39 @@ fn a_peer_that_vanishes_is_given_up() {
     );
 }
 
-/// More than the buffers of both ends hold.
-const MUCH: u64 = 60 << 20;
-const REST: Duration = Duration::from_secs(10);
+/// Octets of a transfer that exceed the buffers of both ends.
+const LARGE_TRANSFER: u64 = 60 << 20;
+/// Time for which a reader reads nothing.
+const PAUSE: Duration = Duration::from_secs(10);
 
 #[test]
-fn our_readers_rest_for_ten_seconds_and_the_kernel_asks_until_the_window_opens() {
+fn the_kernel_probes_while_the_stacks_readers_pause_for_ten_seconds() {
     Lab::run(|lab| {
         let handle = lab.handle();
         let transfers = [false, true].map(|v6| {
             let listener = TcpListener::bind(&handle, (lab.ours(v6), 0).into(), 8).unwrap();
             let to = listener.local_addr();
-            let writer = lab.thread(move || send(&mut net::TcpStream::connect(to).unwrap(), MUCH));
+            let writer =
+                lab.thread(move || send(&mut net::TcpStream::connect(to).unwrap(), LARGE_TRANSFER));
             (listener.accept().unwrap(), writer)
         });
-        thread::sleep(REST);
+        thread::sleep(PAUSE);
         let probes = lab.kernel_counter("TcpExt", "TCPWinProbe");
-        assert!(probes >= 6, "{probes} probes of the kernel's");
+        assert!(probes >= 6, "{probes} probes of the kernel");
         for (reader, writer) in transfers {
             let held = handle.with(|stack| stack.connection(reader.id()).unwrap().readable());
-            // Nothing has been read: the window is the first one still.
+            // Nothing has been read, so the window is still the first one.
             assert!(
                 (32 << 10..=65 << 10).contains(&held),
                 "the window is full: {held} octets held"
             );
-            assert_eq!(receive(reader), (MUCH, writer.join().unwrap()));
+            assert_eq!(receive(reader), (LARGE_TRANSFER, writer.join().unwrap()));
         }
     });
 }
 
 #[test]
-fn the_kernels_readers_rest_for_ten_seconds_and_we_ask_until_the_window_opens() {
+fn the_stack_probes_while_the_kernels_readers_pause_for_ten_seconds() {
     Lab::run(|lab| {
         let probes = Arc::new(AtomicU32::new(0));
         let counted = probes.clone();
@@ -173,19 +177,19 @@ fn the_kernels_readers_rest_for_ten_seconds_and_we_ask_until_the_window_opens() 
         lab.handle().with(|stack| stack.watch(Some(Box::new(count))));
         let transfers = [false, true].map(|v6| {
             let (mut ours, kernels) = connected(lab, v6);
-            (kernels, lab.thread(move || send(&mut ours, MUCH)))
+            (kernels, lab.thread(move || send(&mut ours, LARGE_TRANSFER)))
         });
-        thread::sleep(REST);
-        assert!(probes.load(Ordering::Relaxed) >= 6, "{probes:?} probes of ours");
+        thread::sleep(PAUSE);
+        assert!(probes.load(Ordering::Relaxed) >= 6, "{probes:?} probes of the stack");
         for (reader, writer) in transfers {
             assert!(!writer.is_finished());
-            assert_eq!(receive(reader), (MUCH, writer.join().unwrap()));
+            assert_eq!(receive(reader), (LARGE_TRANSFER, writer.join().unwrap()));
         }
     });
 }
 
 #[test]
-fn closing_the_driver_lets_what_was_written_arrive() {
+fn written_data_arrives_though_the_driver_is_closed() {
     Lab::run(|lab| {
         let total = 4 << 20;
         let (mut ours, kernels) = connected(lab, false);

@@ -1,4 +1,4 @@
-//! A network namespace with a TUN interface in it, and our stack behind that.
+//! A network namespace with a TUN interface and a stack behind it.
 
 use std::hash::Hasher;
 use std::io::{Read, Write};
@@ -31,12 +31,12 @@ impl Lab {
         Self::with(|_| {}, test);
     }
 
-    /// As [`Lab::run`], over an interface with offload.
+    /// Runs `test` over an interface with offload.
     pub(crate) fn with_offload(test: impl FnOnce(&Self) + Send + 'static) {
         Self::over(Tun::create_with_offload, |tun| tun, |_| {}, test);
     }
 
-    /// As [`Lab::run`], with settings of the stack.
+    /// Runs `test` with settings of the stack.
     pub(crate) fn with(
         set: impl FnOnce(&mut StackConfig) + Send + 'static,
         test: impl FnOnce(&Self) + Send + 'static,
@@ -44,7 +44,7 @@ impl Lab {
         Self::over(Tun::create, |tun| tun, set, test);
     }
 
-    /// As [`Lab::with`], for a test made of tasks, which all run in its thread.
+    /// Runs `test`, which consists of tasks, in one thread.
     pub(crate) fn with_tasks(
         set: impl FnOnce(&mut StackConfig) + Send + 'static,
         test: impl AsyncFnOnce(&Self) + Send + 'static,
@@ -59,7 +59,7 @@ impl Lab {
         });
     }
 
-    /// As [`Lab::with`], over the link that `wrap` makes of the interface.
+    /// Runs `test` over the link that `wrap` makes of the interface.
     pub(crate) fn behind<L: Link>(
         wrap: impl FnOnce(Tun) -> L + Send + 'static,
         set: impl FnOnce(&mut StackConfig) + Send + 'static,
@@ -68,7 +68,8 @@ impl Lab {
         Self::over(Tun::create, wrap, set, test);
     }
 
-    /// Runs `test` in a thread with a network namespace of its own; threads that it starts share it.
+    /// Runs `test` in a thread with its own network namespace, which the threads that it starts
+    /// share.
     fn over<L: Link>(
         create: Create,
         wrap: impl FnOnce(Tun) -> L + Send + 'static,
@@ -124,20 +125,21 @@ impl Lab {
         thread::spawn(work)
     }
 
-    /// The kernel neither hears nor answers any more; says whether there was the tool for it.
+    /// Cuts the kernel off from the stack; returns false without the tool for it.
     pub(crate) fn cut_off(&self) -> bool {
         route("blackhole 10.9.0.2/32") && route("blackhole fd09::2/128")
     }
 
-    /// The kernel acknowledges everything at once, and waits for no longer than a path of 0.1 ms
-    /// makes sense: 200 ms and 40 ms, its least, are for the world.
+    /// Lets the kernel acknowledge at once and time out soon, as suits a path of 0.1 ms. Its
+    /// default minima, 200 ms and 40 ms, suit the Internet.
     pub(crate) fn hasten_kernel(&self) {
         for to in ["10.9.0.2/32", "fd09::2/128"] {
             route(&format!("{to} dev {INTERFACE} rto_min 10ms quickack 1"));
         }
     }
 
-    /// A counter of the kernel's in this namespace, by the names in `/proc/net/snmp` and `netstat`.
+    /// Returns a counter of the kernel in this namespace, by its names in `/proc/net/snmp` or
+    /// `netstat`.
     pub(crate) fn kernel_counter(&self, of: &str, name: &str) -> u64 {
         let read = |file: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{file}"));
         let tables = [read("snmp").unwrap(), read("netstat").unwrap()].concat();
@@ -147,11 +149,11 @@ impl Lab {
         counters.find(|counter| counter.0 == name).unwrap().1.parse().unwrap()
     }
 
-    /// Sends `megabytes` to the kernel, then has the kernel send as many, and compares the hashes.
+    /// Sends `megabytes` to the kernel, receives as many from it, and compares the hashes.
     pub(crate) fn both_directions(&self, v6: bool, megabytes: u64) {
         let total = megabytes << 20;
         let (handle, kernel, ours) = (self.handle(), self.kernel(v6), self.ours(v6));
-        // We connect and send.
+        // The stack connects and sends.
         let listener = net::TcpListener::bind(SocketAddr::new(kernel, 5001)).unwrap();
         let reader = self.thread(move || receive(listener.accept().unwrap().0));
         let mut stream = TcpStream::connect(&handle, SocketAddr::new(kernel, 5001)).unwrap();
@@ -174,7 +176,7 @@ impl Lab {
     }
 }
 
-/// Adds a route in this namespace, where there is iproute2.
+/// Adds a route in this namespace; returns false without iproute2.
 fn route(what: &str) -> bool {
     let family = if what.contains("::") { "-6" } else { "-4" };
     let words = [family, "route", "add"].into_iter().chain(what.split(' '));
@@ -188,7 +190,7 @@ fn route(what: &str) -> bool {
     true
 }
 
-/// What stands at each offset of every test's stream.
+/// Returns octets of the stream that all tests send, from an offset on.
 pub(crate) fn octets(from: u64, len: usize) -> Vec<u8> {
     (from..from + len as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
 }
@@ -197,7 +199,7 @@ fn hasher() -> SipHasher24 {
     SipHasher24::new_with_keys(1, 2)
 }
 
-/// Writes `total` octets and gives their hash.
+/// Writes `total` octets and returns their hash.
 pub(crate) fn send(stream: &mut impl Write, total: u64) -> u64 {
     let mut hash = hasher();
     let mut sent = 0;
@@ -210,7 +212,7 @@ pub(crate) fn send(stream: &mut impl Write, total: u64) -> u64 {
     hash.finish()
 }
 
-/// Reads to the end and gives how much there was, and its hash.
+/// Reads to the end; returns the number of octets and their hash.
 pub(crate) fn receive(mut stream: impl Read) -> (u64, u64) {
     let mut hash = hasher();
     let mut buffer = vec![0; 64 << 10];

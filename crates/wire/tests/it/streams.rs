@@ -1,5 +1,4 @@
-//! Streams over a pair of sockets that carry packets: their options, what dropping them does, and
-//! their halves.
+//! Streams over a pair of sockets that carry packets: their options, their drop and their halves.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
@@ -12,18 +11,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use unruffled_tcp::{KeepAlive, State, Variant};
+use unruffled_wire::SocketOptions;
 use unruffled_wire::asynchronous;
 use unruffled_wire::codec::Checksums;
 use unruffled_wire::device::Link;
 use unruffled_wire::driver::Driver;
-use unruffled_wire::stack::{Offload, Stack, StackConfig};
+use unruffled_wire::stack::{KeepAlive, Offload, Stack, StackConfig, State, Variant};
 use unruffled_wire::stream::{TcpListener, TcpStream};
 
-/// Short beside what a test takes, long beside a round trip.
-const MOMENT: Duration = Duration::from_millis(300);
+/// A time that is short beside a test and long beside a round trip.
+const SHORT_TIME: Duration = Duration::from_millis(300);
 
-/// A link on which each datagram is a packet, and which may be cut.
+/// A link on which each datagram is a packet. The flag cuts it.
 struct Pair(UnixDatagram, Arc<AtomicBool>);
 
 impl AsFd for Pair {
@@ -47,7 +46,7 @@ impl Link for Pair {
     }
 }
 
-/// Two stacks, the link between them, and a listener at the second.
+/// Two stacks and the link between them.
 struct Two {
     client: Driver,
     server: Driver,
@@ -64,7 +63,7 @@ impl Two {
         let cut = Arc::new(AtomicBool::new(false));
         let [client, server] = [(left, 1), (right, 2)].map(|(socket, last)| {
             socket.set_nonblocking(true).unwrap();
-            let variant = Variant::named("rack").unwrap();
+            let variant = Variant::named("unruffled").unwrap();
             let config = StackConfig::new(vec![[10, 0, 0, last].into()], variant).unwrap();
             Driver::spawn(Pair(socket, cut.clone()), Stack::new(config)).unwrap()
         });
@@ -87,12 +86,12 @@ impl Two {
 }
 
 #[test]
-fn what_is_set_is_what_one_gets_and_accepted_streams_inherit_it() {
+fn options_are_returned_as_they_were_set_and_accepted_streams_inherit_them() {
     let two = Two::new();
     let listener = TcpListener::bind(&two.server.handle(), listening(), 8).unwrap();
     let probing = KeepAlive {
-        idle: unruffled_units::Duration::from_secs(60),
-        interval: unruffled_units::Duration::from_secs(10),
+        idle: unruffled_wire::stack::Duration::from_secs(60),
+        interval: unruffled_wire::stack::Duration::from_secs(10),
         count: 5,
     };
     let second = Duration::from_secs(1);
@@ -121,20 +120,24 @@ fn what_is_set_is_what_one_gets_and_accepted_streams_inherit_it() {
 }
 
 #[test]
-fn a_write_that_nobody_acknowledges_ends_at_the_user_timeout() {
+fn an_unacknowledged_write_ends_at_the_user_timeout() {
     let two = Two::new();
     let (mut client, _server) = two.streams();
-    client.set_user_timeout(Some(MOMENT)).unwrap();
+    client.set_user_timeout(Some(SHORT_TIME)).unwrap();
     two.cut();
     let begin = Instant::now();
     client.write_all(b"hello?").unwrap();
     assert_eq!(client.wait_acknowledged().unwrap_err().kind(), ErrorKind::TimedOut);
-    assert!(begin.elapsed() >= MOMENT && begin.elapsed() < 10 * MOMENT, "{:?}", begin.elapsed());
+    assert!(
+        begin.elapsed() >= SHORT_TIME && begin.elapsed() < 10 * SHORT_TIME,
+        "{:?}",
+        begin.elapsed()
+    );
 }
 
 #[test]
-fn a_stream_that_lingers_waits_when_it_is_dropped_and_no_longer_than_it_must() {
-    for (cut, linger) in [(false, 20 * MOMENT), (true, MOMENT), (true, Duration::ZERO)] {
+fn a_dropped_stream_waits_until_its_data_is_acknowledged_or_its_linger_time_ends() {
+    for (cut, linger) in [(false, 20 * SHORT_TIME), (true, SHORT_TIME), (true, Duration::ZERO)] {
         let two = Two::new();
         let (mut client, mut server) = two.streams();
         client.set_linger(Some(linger)).unwrap();
@@ -146,8 +149,8 @@ fn a_stream_that_lingers_waits_when_it_is_dropped_and_no_longer_than_it_must() {
         drop(client);
         let took = begin.elapsed();
         if cut {
-            assert!(took >= linger && took < linger + 5 * MOMENT, "{took:?} of {linger:?}");
-            thread::sleep(MOMENT / 3);
+            assert!(took >= linger && took < linger + 5 * SHORT_TIME, "{took:?} of {linger:?}");
+            thread::sleep(SHORT_TIME / 3);
             assert_eq!(two.client.handle().with(|stack| stack.usage().connections), 0);
         } else {
             assert!(took < linger / 2, "{took:?}");
@@ -159,7 +162,7 @@ fn a_stream_that_lingers_waits_when_it_is_dropped_and_no_longer_than_it_must() {
 }
 
 #[test]
-fn the_halves_of_a_stream_work_in_two_threads_and_make_one_again() {
+fn the_halves_of_a_stream_work_in_two_threads_and_can_be_reunited() {
     const TOTAL: usize = 3 << 20;
     let two = Two::new();
     let (client, server) = two.streams();
@@ -168,7 +171,7 @@ fn the_halves_of_a_stream_work_in_two_threads_and_make_one_again() {
         io::copy(&mut from, &mut to).unwrap()
     });
     let (mut from, mut to) = client.into_split();
-    // Beyond what the clock counts.
+    // A time beyond the range of the clock.
     from.set_read_timeout(Some(Duration::MAX));
     let reader = thread::spawn(move || {
         let mut all = vec![0; TOTAL];
@@ -181,7 +184,7 @@ fn the_halves_of_a_stream_work_in_two_threads_and_make_one_again() {
     let (from, all) = reader.join().unwrap();
     assert!(all == data);
     assert_eq!(from.as_ref().info().unwrap().octets.acknowledged, TOTAL as u64);
-    // The halves of another stream do not fit.
+    // The halves of two streams cannot be reunited.
     let (another, _kept) = Two::new().streams();
     let (theirs, _) = another.into_split();
     let (theirs, to) = match theirs.reunite(to) {
@@ -190,10 +193,10 @@ fn the_halves_of_a_stream_work_in_two_threads_and_make_one_again() {
     };
     drop(theirs);
     let mut stream = from.reunite(to).unwrap();
-    // Nothing has ended meanwhile.
+    // Neither direction has ended meanwhile.
     stream.write_all(b"!").unwrap();
     assert_eq!(stream.read(&mut [0; 9]).unwrap(), 1);
-    // The half that writes ends the stream, the one that reads does not.
+    // Dropping the half that writes ends this end's stream.
     let (mut from, to) = stream.into_split();
     drop(to);
     assert_eq!(from.read(&mut [0; 9]).unwrap(), 0);
@@ -201,7 +204,7 @@ fn the_halves_of_a_stream_work_in_two_threads_and_make_one_again() {
 }
 
 #[test]
-fn so_do_those_of_an_asynchronous_one() {
+fn the_halves_of_an_asynchronous_stream_work_in_two_tasks_and_can_be_reunited() {
     const TOTAL: usize = 3 << 20;
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let two = Two::new();

@@ -1,6 +1,5 @@
-//! Nobody has the stack for long: applications copy in pieces, come between the packets of one turn of
-//! the loop, and have the stack to themselves while packets are read and written. How long they wait
-//! is measured by `--bench waiting`.
+//! The stack is never locked for long: applications lock it between the packets of one turn of the
+//! loop, and while packets are read and written. `--bench waiting` measures how long they wait.
 
 use std::io;
 use std::net::SocketAddr;
@@ -37,7 +36,7 @@ fn driver(link: impl Link) -> Driver {
     Driver::spawn(link, Stack::new(config)).unwrap()
 }
 
-/// Gives exactly as many packets as one turn reads, whenever it is asked to, and counts them.
+/// A link that always has exactly as many packets as one turn reads, and counts them.
 struct Batches {
     bell: Arc<OwnedFd>,
     left: usize,
@@ -65,7 +64,7 @@ impl Link for Batches {
         }
         self.left -= 1;
         self.given.fetch_add(1, Ordering::SeqCst);
-        // What it holds is no packet, and counted as such.
+        // These octets are no packet; the stack counts them as malformed.
         buffer[..40].fill(0);
         Ok((0..40, Checksums::Verify))
     }
@@ -76,14 +75,14 @@ impl Link for Batches {
 }
 
 #[test]
-fn applications_come_between_the_packets_of_one_turn() {
+fn applications_lock_the_stack_between_the_packets_of_one_turn() {
     let (bell, stop, given) = (bell(), Arc::new(AtomicBool::new(false)), Arc::default());
     let link = Batches { bell: bell.clone(), left: 0, stop: stop.clone(), given };
     ring(&bell);
     let driver = driver(link);
     let handle = driver.handle();
-    // However the machine shares its processors out, a question is answered while the packets of one of so
-    // many turns are on their way, unless none can be.
+    // However the scheduler shares the processors, among so many turns there is one in which a call
+    // succeeds between packets, unless none can.
     let between = loop {
         let taken = handle.with(|stack| stack.counters().received) as usize;
         if !taken.is_multiple_of(TURN) {
@@ -94,31 +93,31 @@ fn applications_come_between_the_packets_of_one_turn() {
     };
     stop.store(true, Ordering::SeqCst);
     driver.close(time::Duration::ZERO).unwrap();
-    assert!(between, "the stack was held for all packets of each turn");
+    assert!(between, "the stack was locked for all packets of each turn");
 }
 
-/// Whenever it reads or writes, has somebody else ask the stack something, and waits for the answer.
-struct Asking {
+/// A link that, whenever it reads or writes, lets another thread lock the stack, and waits for it.
+struct Locking {
     bell: Arc<OwnedFd>,
-    ask: SyncSender<()>,
+    requests: SyncSender<()>,
     answers: Receiver<()>,
-    /// How often there was an answer, and whether there was none once.
+    /// The number of answers, and whether one was missing.
     answered: Arc<AtomicUsize>,
     stuck: Arc<AtomicBool>,
 }
 
-impl AsFd for Asking {
+impl AsFd for Locking {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
     }
 }
 
-impl Asking {
-    fn ask(&self) {
-        if self.stuck.load(Ordering::SeqCst) || self.ask.send(()).is_err() {
+impl Locking {
+    fn let_lock(&self) {
+        if self.stuck.load(Ordering::SeqCst) || self.requests.send(()).is_err() {
             return;
         }
-        // So long only if the stack is held by whoever waits here.
+        // The answer takes so long only if the waiting thread itself has locked the stack.
         match self.answers.recv_timeout(time::Duration::from_secs(20)) {
             Ok(()) => _ = self.answered.fetch_add(1, Ordering::SeqCst),
             Err(_) => self.stuck.store(true, Ordering::SeqCst),
@@ -126,35 +125,40 @@ impl Asking {
     }
 }
 
-impl Link for Asking {
+impl Link for Locking {
     fn largest(&self) -> usize {
         1500
     }
 
     fn receive(&mut self, _: &mut [u8]) -> io::Result<(Range<usize>, Checksums)> {
-        self.ask();
+        self.let_lock();
         Err(io::ErrorKind::WouldBlock.into())
     }
 
     fn send(&mut self, _: &[u8], _: Option<Offload>) -> io::Result<()> {
-        self.ask();
+        self.let_lock();
         Ok(())
     }
 }
 
 #[test]
-fn the_stack_is_free_while_packets_are_read_and_written() {
-    let (ask, asked) = mpsc::sync_channel(1);
+fn the_stack_is_unlocked_while_packets_are_read_and_written() {
+    let (requests, requested) = mpsc::sync_channel(1);
     let (answer, answers) = mpsc::sync_channel(1);
     let (answered, stuck): (Arc<AtomicUsize>, Arc<AtomicBool>) = (Arc::default(), Arc::default());
-    let link =
-        Asking { bell: bell(), ask, answers, answered: answered.clone(), stuck: stuck.clone() };
+    let link = Locking {
+        bell: bell(),
+        requests,
+        answers,
+        answered: answered.clone(),
+        stuck: stuck.clone(),
+    };
     let driver = driver(link);
     let handle = driver.handle();
     let other = {
         let handle = handle.clone();
         thread::spawn(move || {
-            while asked.recv().is_ok() {
+            while requested.recv().is_ok() {
                 handle.with(|stack| stack.usage().connections);
                 if answer.send(()).is_err() {
                     return;
@@ -171,6 +175,6 @@ fn the_stack_is_free_while_packets_are_read_and_written() {
     }
     driver.close(time::Duration::ZERO).unwrap();
     drop(other);
-    assert!(!stuck.load(Ordering::SeqCst), "the stack was held");
+    assert!(!stuck.load(Ordering::SeqCst), "the stack was locked");
     assert!(answered.load(Ordering::SeqCst) >= 2);
 }

@@ -1,4 +1,4 @@
-//! Which sender with which settings, and how it comes into which state.
+//! The sender, the settings and the state that an input selects.
 
 use unruffled_tcp::{
     Config, Duplicates, Flags, IpVersion, KeepAlive, Pipe, ROWS, Segment, SeqNr, State, Variant,
@@ -9,11 +9,11 @@ use super::End;
 use crate::input::{Bits, Input};
 use crate::numbers::syn_options;
 
-/// Initial numbers that wrap early.
-pub(super) const OURS: SeqNr = SeqNr(u32::MAX - 50);
-const THEIRS: SeqNr = SeqNr(u32::MAX - 150);
+/// Initial sequence numbers that wrap early.
+pub(super) const LOCAL_ISN: SeqNr = SeqNr(u32::MAX - 50);
+const PEER_ISN: SeqNr = SeqNr(u32::MAX - 150);
 
-/// Any row, with parts where they go with it.
+/// Returns any sender of the table, with further parts where they fit.
 pub(super) fn variant(input: &mut Input<'_>) -> Variant {
     let row = ROWS[usize::from(input.byte()) % ROWS.len()].name;
     let mut has = Bits::of(input.byte());
@@ -31,10 +31,10 @@ pub(super) fn config(input: &mut Input<'_>) -> Config {
     let timestamps = on.next();
     let nagle = on.next();
     let count_options = on.next();
-    let impatient = on.next();
+    let times_out = on.next();
     let delays = on.next();
     let counted = on.next();
-    let asks = on.next();
+    let keeps_alive = on.next();
     let v6 = on.next();
     let ip = if v6 { IpVersion::V6 } else { IpVersion::V4 };
     let keep_alive =
@@ -54,10 +54,10 @@ pub(super) fn config(input: &mut Input<'_>) -> Config {
         c.delayed_ack = delays.then_some(Duration::from_millis(40));
         c.ns2.duplicates = if counted { Duplicates::Run } else { Duplicates::Sacked };
         c.ns2.pipe = if counted { Pipe::Counted } else { Pipe::SetPipe };
-        c.timeouts.give_up = impatient.then_some(Duration::from_secs(30));
-        c.timeouts.syn_retries = impatient.then_some(4);
-        c.timeouts.keep_alive = asks.then_some(keep_alive);
-        c.isn = OURS.0;
+        c.timeouts.give_up = times_out.then_some(Duration::from_secs(30));
+        c.timeouts.syn_retries = times_out.then_some(4);
+        c.timeouts.keep_alive = keeps_alive.then_some(keep_alive);
+        c.isn = LOCAL_ISN.0;
         c.timestamps.offset = u32::MAX - 1_000_100;
         c.timestamps.offer = timestamps;
         c.nagle = nagle;
@@ -80,7 +80,7 @@ const fn flags(letters: &[u8]) -> Flags {
     flags
 }
 
-/// Leads a new connection into the state that the input names.
+/// Leads a new connection into the state that the input selects.
 pub(super) fn open(end: &mut End, active: bool, input: &mut Input<'_>) {
     const STATES: [State; 10] = [
         State::Established,
@@ -101,21 +101,21 @@ pub(super) fn open(end: &mut End, active: bool, input: &mut Input<'_>) {
     }
     let crossing = input.byte() % 2 == 1;
     let mut syn = Segment {
-        seq: THEIRS,
-        ack: OURS.add(1),
+        seq: PEER_ISN,
+        ack: LOCAL_ISN.add(1),
         flags: if active && !crossing { flags(b"S.") } else { flags(b"S") },
         window: input.choose(&[u16::MAX, 10_000, 500, 0]),
         timestamps: end.honest().timestamps,
         ..Segment::default()
     };
     syn_options(&mut syn, input);
-    end.arrives(syn);
+    end.receive(syn);
     end.settle();
     if goal == State::SynReceived {
         return;
     }
     if end.connection().state() == State::SynReceived {
-        end.answers(flags(b"."));
+        end.receive_flags(flags(b"."));
     }
     assert_eq!(end.connection().state(), State::Established);
     match goal {
@@ -123,19 +123,19 @@ pub(super) fn open(end: &mut End, active: bool, input: &mut Input<'_>) {
         State::FinWait2 | State::TimeWait => {
             end.finish();
             end.settle();
-            end.answers(flags(b"."));
+            end.receive_flags(flags(b"."));
         }
         State::Closing => {
             end.finish();
             let una = end.numbers().una;
-            end.arrives(Segment { ack: una, flags: flags(b"F."), ..end.honest() });
+            end.receive(Segment { ack: una, flags: flags(b"F."), ..end.honest() });
         }
-        State::CloseWait | State::LastAck => end.answers(flags(b"F.")),
+        State::CloseWait | State::LastAck => end.receive_flags(flags(b"F.")),
         State::Closed => end.abort(),
         _ => {}
     }
     if goal == State::TimeWait {
-        end.answers(flags(b"F."));
+        end.receive_flags(flags(b"F."));
     }
     if goal == State::LastAck {
         end.finish();

@@ -1,50 +1,51 @@
-//! What must hold of an end whatever happens to it.
+//! What must hold for an end whatever happens to it.
 
 use unruffled_tcp::{Config, Connection, Event, Ignored, Segment, SeqNr, State, Variant};
 
 use super::place;
-use super::setup::OURS;
+use super::setup::LOCAL_ISN;
 use crate::ranges::Ranges;
 
-/// What is known of an end from outside.
+/// The state of an end, derived from its segments and events.
 pub(super) struct Watch {
     config: Config,
     state: State,
     passive: bool,
-    /// The least congestion window.
-    least: f64,
+    /// The smallest congestion window.
+    min_cwnd: f64,
     pub(super) peer: Peer,
     /// The shift of the end's window.
     scale: u8,
     pub(super) application: Application,
     acknowledged: u64,
     received: u64,
-    /// The end of what was sent.
+    /// The end of the data that was sent.
     nxt: u64,
     /// The peer's octets that have arrived.
     arrived: Ranges,
-    /// Where its FINs have said that its stream ends.
+    /// The ends of the peer's stream, by its FINs.
     ends: Vec<u64>,
-    /// What the peer says that it has, and what the end has sent since this was last taken.
+    /// The ranges that the peer has reported by SACK.
     pub(super) claimed: Vec<(u64, u64)>,
+    /// The ranges that the end has sent since this list was last taken.
     pub(super) sent: Vec<(u64, u64)>,
     pub(super) stamps: Stamps,
-    /// What has been told of since the last segment.
+    /// The events since the last segment.
     events: Vec<Event>,
 }
 
-/// What the peer has said.
+/// What the peer has sent.
 #[derive(Default)]
 pub(super) struct Peer {
     /// Its initial number.
     pub(super) initial: SeqNr,
-    /// The first number that the end does not take from it.
+    /// The first number beyond the window that the end has advertised.
     pub(super) edge: Option<SeqNr>,
     /// The shift of its window.
     scale: Option<u8>,
-    /// The highest number that it has let the end use.
+    /// The highest number that its window has allowed.
     offered: u64,
-    /// The latest number that its segments were accepted with.
+    /// The latest number of its accepted segments.
     highest: i64,
 }
 
@@ -54,18 +55,18 @@ pub(super) struct Application {
     written: u64,
     pub(super) finished: bool,
     pub(super) read: u64,
-    /// What it was told that it can read.
+    /// Octets reported as readable.
     delivered: u64,
 }
 
-/// The end's latest timestamp, and the last that it echoed.
+/// The end's latest timestamp, and its latest echo.
 #[derive(Default)]
 pub(super) struct Stamps {
     pub(super) sent: u32,
     pub(super) echoed: u32,
 }
 
-/// How far on its way a connection is: there is no way back.
+/// Returns the rank of a state. A connection never returns to a lower rank.
 fn rank(state: State) -> u8 {
     match state {
         State::Listen | State::SynSent => 0,
@@ -84,8 +85,8 @@ impl Watch {
             config,
             state: if active { State::SynSent } else { State::Listen },
             passive: !active,
-            // TCP-PR halves what is greater than one (Table 3, lines 8a and 9).
-            least: if variant.row().is_composed() { 1.0 } else { 0.5 },
+            // TCP-PR halves every window above one segment (Table 3, lines 8a and 9).
+            min_cwnd: if variant.row().is_composed() { 1.0 } else { 0.5 },
             peer: Peer::default(),
             scale: 0,
             application: Application::default(),
@@ -101,26 +102,26 @@ impl Watch {
         }
     }
 
-    /// The application wrote, while the connection was in `state`.
+    /// Notes that the application wrote while the connection was in `state`.
     pub(super) fn wrote(&mut self, octets: u64, state: State) {
         if state != State::Closed && !self.application.finished {
             self.application.written += octets.min(u64::MAX / 2 - self.application.written);
         }
     }
 
-    pub(super) fn told(&mut self, event: &Event) {
+    pub(super) fn on_event(&mut self, event: &Event) {
         if let Event::Acknowledged { cwnd, ssthresh, dupthresh, .. } = *event {
-            assert!(cwnd.is_finite() && cwnd >= self.least, "cwnd {cwnd}");
+            assert!(cwnd.is_finite() && cwnd >= self.min_cwnd, "cwnd {cwnd}");
             assert!(ssthresh > 0.0, "ssthresh {ssthresh}");
-            assert!(dupthresh != Some(0), "nothing is needed to deem a segment lost");
+            assert!(dupthresh != Some(0), "a segment counts as lost without a duplicate");
         }
         self.events.push(*event);
     }
 
-    /// A segment is about to arrive.
-    pub(super) fn arrives(&mut self, segment: &Segment, connection: &Connection) {
+    /// Notes what a segment reports before the end receives it.
+    pub(super) fn before_receive(&mut self, segment: &Segment, connection: &Connection) {
         self.events.clear();
-        let first = OURS.add(1);
+        let first = LOCAL_ISN.add(1);
         let una = connection.acknowledged();
         for block in segment.sack.as_slice() {
             let (left, right) = (place(block.left, first, una), place(block.right, first, una));
@@ -130,8 +131,8 @@ impl Watch {
         }
     }
 
-    /// It has arrived.
-    pub(super) fn arrived(&mut self, segment: &Segment, connection: &Connection) {
+    /// Checks the events of a segment that the end has received.
+    pub(super) fn after_receive(&mut self, segment: &Segment, connection: &Connection) {
         let flags = segment.flags;
         let (before, state) = (self.state, connection.state());
         if rank(before) == 0 && matches!(rank(state), 1..=3) {
@@ -140,7 +141,8 @@ impl Watch {
             self.peer.scale = segment.window_scale;
             // The window of a SYN is never scaled.
             self.peer.offered = u64::from(segment.window);
-            (self.peer.edge, self.peer.highest) = (None, 0);
+            self.peer.edge = None;
+            self.peer.highest = 0;
         }
         let ignored = self.events.iter().find_map(|event| match event {
             Event::Ignored { reason } => Some(*reason),
@@ -148,11 +150,11 @@ impl Watch {
         });
         let accepted = matches!(ignored, None | Some(Ignored::BeyondEnd));
         let at = place(segment.seq, self.peer.initial.add(1), self.received);
-        // One number off, an acknowledgement alone counts, though it is refused.
+        // A bare acknowledgement counts even where its number is one off and it is refused.
         let bare = segment.len == 0 && !flags.syn && !flags.fin;
         let counts = accepted || bare && ignored == Some(Ignored::OutsideWindow);
         if counts && flags.ack && !flags.rst && state != State::Closed {
-            let ack = place(segment.ack, OURS.add(1), self.acknowledged).max(0) as u64;
+            let ack = place(segment.ack, LOCAL_ISN.add(1), self.acknowledged).max(0) as u64;
             let scale = if flags.syn { 0 } else { self.peer.scale.unwrap_or(0).min(14) };
             self.peer.offered = self.peer.offered.max(ack + (u64::from(segment.window) << scale));
             if accepted {
@@ -175,8 +177,14 @@ impl Watch {
                 Event::Fresh { offset, len } => {
                     let end = offset + u64::from(len);
                     within(offset, len);
-                    assert!(accepted && flags.ack && !flags.rst && !flags.syn, "not acceptable");
-                    assert!(len > 0 && !self.arrived.meet(offset, end), "{offset}..{end} again");
+                    assert!(
+                        accepted && flags.ack && !flags.rst && !flags.syn,
+                        "an unacceptable segment has new data"
+                    );
+                    assert!(
+                        len > 0 && !self.arrived.meet(offset, end),
+                        "{offset}..{end} is new a second time"
+                    );
                     self.arrived.add(offset, end);
                     any = true;
                 }
@@ -197,17 +205,18 @@ impl Watch {
         self.events.clear();
     }
 
-    /// A segment leaves.
-    pub(super) fn says(&mut self, segment: &Segment, connection: &Connection) {
+    /// Checks a segment that leaves.
+    pub(super) fn on_sent(&mut self, segment: &Segment, connection: &Connection) {
         let flags = segment.flags;
         if flags.rst {
             return;
         }
         if let Some(timestamps) = segment.timestamps {
-            (self.stamps.sent, self.stamps.echoed) = (timestamps.value, timestamps.echo);
+            self.stamps.sent = timestamps.value;
+            self.stamps.echoed = timestamps.echo;
         }
         if flags.syn {
-            assert_eq!((segment.seq, segment.len), (OURS, 0));
+            assert_eq!((segment.seq, segment.len), (LOCAL_ISN, 0));
             self.scale = segment.window_scale.unwrap_or(0);
             return;
         }
@@ -215,9 +224,9 @@ impl Watch {
         assert_eq!(
             segment.ack,
             self.peer.initial.add(1).at(connection.received()),
-            "what is expected"
+            "the acknowledgement"
         );
-        self.says_window(segment);
+        self.check_window(segment);
         for block in segment.sack.as_slice() {
             let first = self.peer.initial.add(1);
             let left = place(block.left, first, connection.received());
@@ -225,17 +234,17 @@ impl Watch {
             assert!(0 <= left && left < right, "SACK {left}-{right}");
             assert!(self.has(left as u64, right as u64), "SACK {left}-{right}");
         }
-        self.says_data(segment, connection);
+        self.check_data(segment, connection);
     }
 
-    /// Whether these numbers of the peer's have arrived, of which the last may be its FIN's.
+    /// Returns whether these numbers of the peer have arrived. The last one may be that of its FIN.
     fn has(&self, left: u64, right: u64) -> bool {
-        let text = |right| left == right || self.arrived.contain(left, right);
-        text(right) || self.ends.contains(&(right - 1)) && text(right - 1)
+        let data = |right| left == right || self.arrived.contain(left, right);
+        data(right) || self.ends.contains(&(right - 1)) && data(right - 1)
     }
 
-    /// The window's edge does not move back, but for what its unit rounds off.
-    fn says_window(&mut self, segment: &Segment) {
+    /// Checks that the window's edge does not move back by more than its unit rounds off.
+    fn check_window(&mut self, segment: &Segment) {
         let scale = self.peer.scale.map_or(0, |_| self.scale);
         let edge = segment.ack.add(u32::from(segment.window) << scale);
         if let Some(before) = self.peer.edge {
@@ -245,9 +254,9 @@ impl Watch {
         self.peer.edge = Some(edge);
     }
 
-    fn says_data(&mut self, segment: &Segment, connection: &Connection) {
+    fn check_data(&mut self, segment: &Segment, connection: &Connection) {
         let una = connection.acknowledged();
-        let from = place(segment.seq, OURS.add(1), una);
+        let from = place(segment.seq, LOCAL_ISN.add(1), una);
         let keeps_alive = self.events.contains(&Event::KeepAlive);
         assert!(from >= una as i64 || keeps_alive && from == una as i64 - 1, "{from}, una {una}");
         let (from, fin) = (from as u64, segment.flags.fin);
@@ -272,7 +281,7 @@ impl Watch {
         } else {
             assert!(segment.len <= connection.max_payload());
         }
-        // A probe may have one octet more; a FIN may go beyond, since it needs no room.
+        // A probe may exceed the window by one octet. A FIN needs no room.
         let probe = self.events.contains(&Event::WindowProbe) && segment.len == 1;
         let new = end > self.nxt && segment.len > 0;
         assert!(!new || probe || end <= self.peer.offered, "{end} is beyond {}", self.peer.offered);
@@ -282,7 +291,7 @@ impl Watch {
         self.sent.push((from, end + u64::from(fin)));
     }
 
-    /// The sequence number of a peer that does not go back.
+    /// Returns the next sequence number of a peer whose numbers never decrease.
     pub(super) fn latest_number(&self, connection: &Connection) -> SeqNr {
         let first = self.peer.initial.add(1);
         let highest = first.at(self.peer.highest.max(connection.received() as i64) as u64);
@@ -292,13 +301,13 @@ impl Watch {
         }
     }
 
-    /// Whether the end has something that its peer has not acknowledged.
+    /// Returns whether the end has data or a FIN that its peer has not acknowledged.
     pub(super) fn unfinished(&self, connection: &Connection) -> bool {
         let all = self.application.written + u64::from(self.application.finished);
         connection.state().is_synchronised() && connection.acknowledged() < all
     }
 
-    /// Holds at any time.
+    /// Checks what holds at any time.
     pub(super) fn check(&mut self, connection: &Connection) {
         let (before, state) = (self.state, connection.state());
         let back = self.passive && before == State::SynReceived && state == State::Listen;
@@ -307,11 +316,11 @@ impl Watch {
         if state == State::Closed {
             assert_eq!(connection.poll_timeout(), None);
             let (ours, theirs) = (self.application.finished, connection.peer_finished());
-            assert!(connection.error().is_some() || ours && theirs, "it ends too early");
+            assert!(connection.error().is_some() || ours && theirs, "it ended too early");
             return;
         }
         let window = connection.window();
-        assert!(window.cwnd.is_finite() && window.cwnd >= self.least, "cwnd {}", window.cwnd);
+        assert!(window.cwnd.is_finite() && window.cwnd >= self.min_cwnd, "cwnd {}", window.cwnd);
         assert!(window.ssthresh > 0.0, "ssthresh {}", window.ssthresh);
         assert!(connection.max_payload() > 0);
         assert!(connection.rto().as_nanos() > 0);
@@ -321,30 +330,34 @@ impl Watch {
 
     fn check_what_was_sent(&mut self, connection: &Connection) {
         let una = connection.acknowledged();
-        assert!(una >= self.acknowledged, "una goes back to {una}");
+        assert!(una >= self.acknowledged, "SND.UNA moves back to {una}");
         self.acknowledged = una;
         let all = self.application.written + u64::from(self.application.finished);
         let (nxt, done) = (una + connection.in_flight(), una == all && self.application.finished);
-        assert!(nxt <= all, "{nxt} is beyond what was written, {all}");
+        assert!(nxt <= all, "{nxt} is beyond the written data, {all}");
         assert!(connection.unacknowledged_from() == una.min(self.application.written));
-        let said = match connection.state() {
+        let agrees = match connection.state() {
             State::Established | State::CloseWait => !self.application.finished,
             State::FinWait1 | State::Closing | State::LastAck => self.application.finished && !done,
             State::FinWait2 | State::TimeWait => done,
             _ => una == 0 && nxt == 0,
         };
-        assert!(said, "{:?} at {una} of {all}", connection.state());
+        assert!(agrees, "{:?} at {una} of {all}", connection.state());
     }
 
     fn check_what_arrived(&mut self, connection: &Connection) {
         let received = connection.received();
-        assert!(received >= self.received, "RCV.NXT goes back to {received}");
+        assert!(received >= self.received, "RCV.NXT moves back to {received}");
         self.received = received;
         let finished = connection.peer_finished();
         let octets = received - u64::from(finished);
-        assert_eq!(octets, self.application.delivered, "what was told of");
-        assert_eq!(octets, self.arrived.prefix(), "what has arrived");
-        assert_eq!(octets, self.application.read + connection.readable(), "what can be read");
+        assert_eq!(octets, self.application.delivered, "octets reported as readable");
+        assert_eq!(octets, self.arrived.prefix(), "octets that have arrived");
+        assert_eq!(
+            octets,
+            self.application.read + connection.readable(),
+            "octets read and readable"
+        );
         let buffer = self.config.receive_buffer;
         assert!(connection.readable() <= buffer + buffer / 8 + (1 << 15));
         let known = matches!(
@@ -354,10 +367,10 @@ impl Watch {
         assert_eq!(known, finished, "{:?}", connection.state());
     }
 
-    /// Holds when nothing more wants to leave: whoever waits for something has a timer.
+    /// Checks what holds when all segments have left: an end that waits has a timer.
     pub(super) fn settled(&self, connection: &Connection) {
         let opening = matches!(connection.state(), State::SynSent | State::SynReceived);
         let waits = opening || connection.state() == State::TimeWait || self.unfinished(connection);
-        assert!(!waits || connection.poll_timeout().is_some(), "it waits for ever");
+        assert!(!waits || connection.poll_timeout().is_some(), "it waits without a timer");
     }
 }

@@ -1,22 +1,22 @@
-//! What applications do, and what they find.
+//! The calls of applications and the checks of their results.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Poll, Wake, Waker};
 
-use unruffled_tcp::{KeepAlive, SeqNr, State};
-use unruffled_units::Duration;
 use unruffled_stack::codec::Arrival;
 use unruffled_stack::{ConnectionId, Options};
+use unruffled_tcp::{KeepAlive, SeqNr, State};
+use unruffled_units::Duration;
 
 use super::peer::Peer;
 use super::{World, octet};
 use crate::input::Input;
 
 /// Most connections that applications hold.
-const MOST: usize = 6;
+const MAX_HELD: usize = 6;
 
-/// Remembers that it was woken.
+/// A waker that stores that it was woken.
 #[derive(Default)]
 struct Flag(AtomicBool);
 
@@ -30,50 +30,51 @@ impl Wake for Flag {
 pub(super) struct Held {
     pub(super) id: ConnectionId,
     written: u64,
-    /// The peer's number of the stream's first octet, once it can be told.
+    /// The peer's number of the stream's first octet, once it is known.
     first: Option<SeqNr>,
-    /// Who waits to read, and until all is acknowledged.
+    /// The waker of a pending read.
     reader: Option<Arc<Flag>>,
+    /// The waker of a pending wait for acknowledgement.
     flusher: Option<Arc<Flag>>,
 }
 
-/// Whoever was told to wait has been woken when there is nothing to wait for any more.
+/// Checks that a call that was pending before has been woken if it is no longer pending.
 fn check_woken<T>(waits: &mut Option<Arc<Flag>>, flag: Arc<Flag>, outcome: &Poll<T>) {
     if outcome.is_pending() {
         *waits = Some(flag);
     } else if let Some(flag) = waits.take() {
-        assert!(flag.0.load(Ordering::Relaxed), "nobody woke it");
+        assert!(flag.0.load(Ordering::Relaxed), "it was not woken");
     }
 }
 
 impl World {
     fn hold(&mut self, id: ConnectionId) {
         self.held.push(Held { id, written: 0, first: None, reader: None, flusher: None });
-        if self.held.len() > MOST {
+        if self.held.len() > MAX_HELD {
             let oldest = self.held.remove(0);
-            self.tell("releases", oldest.id);
+            self.trace("releases", oldest.id);
             self.stack.release(oldest.id);
         }
     }
 
-    pub(super) fn accepts(&mut self) {
+    pub(super) fn accept(&mut self) {
         for listener in self.listeners {
             if let Poll::Ready(Ok(id)) = self.stack.poll_accept(listener, Waker::noop()) {
-                self.tell("accepts", id);
+                self.trace("accepts", id);
                 self.hold(id);
             }
         }
     }
 
-    pub(super) fn connects(&mut self, peer: usize) {
+    pub(super) fn connect(&mut self, peer: usize) {
         let remote = self.peers[peer].at;
         if let Ok(id) = self.stack.connect(remote, None, self.now) {
-            self.tell("connects", (peer, id));
+            self.trace("connects", (peer, id));
             self.hold(id);
         }
     }
 
-    pub(super) fn reads(&mut self, n: usize, most: usize) {
+    pub(super) fn read(&mut self, n: usize, most: usize) {
         if self.held.is_empty() {
             return;
         }
@@ -83,7 +84,7 @@ impl World {
         let next =
             connection.received() - u64::from(connection.peer_finished()) - connection.readable();
         if held.first.is_none() {
-            // By any number in the window.
+            // Any number in the window gives it.
             held.first = self.peers.iter().flat_map(Peer::guesses).find_map(|number| {
                 let offset = connection.receive_offset(number)?;
                 Some(number.add((offset as u32).wrapping_neg()))
@@ -97,16 +98,16 @@ impl World {
         if self.drained && most > 0 {
             check_woken(&mut held.reader, flag, &outcome);
         }
-        self.tell("reads", (at, &outcome));
+        self.trace("reads", (at, &outcome));
         if let (Poll::Ready(Ok(len)), Some(first)) = (outcome, first) {
-            for (i, &got) in out[..len].iter().enumerate() {
+            for (i, &read) in out[..len].iter().enumerate() {
                 let number = first.at(next + i as u64);
-                assert_eq!(got, octet(u64::from(number.0)), "at {}", next + i as u64);
+                assert_eq!(read, octet(u64::from(number.0)), "at {}", next + i as u64);
             }
         }
     }
 
-    pub(super) fn writes(&mut self, n: usize, octets: usize) {
+    pub(super) fn write(&mut self, n: usize, octets: usize) {
         if self.held.is_empty() {
             return;
         }
@@ -117,10 +118,10 @@ impl World {
         if let Poll::Ready(Ok(written)) = outcome {
             held.written += written as u64;
         }
-        self.tell("writes", (at, &outcome));
+        self.trace("writes", (at, &outcome));
     }
 
-    pub(super) fn flushes(&mut self, n: usize) {
+    pub(super) fn flush(&mut self, n: usize) {
         if self.held.is_empty() {
             return;
         }
@@ -132,12 +133,11 @@ impl World {
         if self.drained {
             check_woken(&mut held.flusher, flag, &outcome);
         }
-        self.tell("flushes", (at, &outcome));
+        self.trace("flushes", (at, &outcome));
     }
 
-    /// An application changes its mind about a connection, or what later ones begin with, and looks
-    /// how it stands.
-    pub(super) fn sets(&mut self, n: usize, input: &mut Input<'_>) {
+    /// Changes an option of a connection or of a listener, and checks the connection's info.
+    pub(super) fn set_options(&mut self, n: usize, input: &mut Input<'_>) {
         let (what, size) = (input.byte(), input.byte());
         let seconds = Duration::from_secs(u64::from(size));
         let change = |options: &mut Options| match what >> 1 & 7 {
@@ -157,12 +157,12 @@ impl World {
         if what & 1 == 1 {
             let listener = self.listeners[n % self.listeners.len()];
             let set = self.stack.set_listener_options(listener, change);
-            self.tell("sets for a listener", (what, size, set));
+            self.trace("sets for a listener", (what, size, set));
         } else if !self.held.is_empty() {
             let held = &self.held[n % self.held.len()];
             let (id, written) = (held.id, held.written);
             let set = self.stack.set_options(id, self.now, change);
-            self.tell("sets", (id, what, size, set));
+            self.trace("sets", (id, what, size, set));
             let Ok(info) = self.stack.info(id) else { return };
             assert!(
                 info.octets.acknowledged <= info.octets.sent && info.octets.sent <= written,
@@ -177,14 +177,14 @@ impl World {
         }
     }
 
-    /// An application has had enough of a connection.
-    pub(super) fn leaves(&mut self, n: usize, how: u8) {
+    /// Finishes, releases or aborts a connection.
+    pub(super) fn leave(&mut self, n: usize, how: u8) {
         if self.held.is_empty() {
             return;
         }
         let at = n % self.held.len();
         let id = self.held[at].id;
-        self.tell("leaves", (at, how % 4));
+        self.trace("leaves", (at, how % 4));
         match how % 4 {
             0 | 1 => self.stack.finish(id),
             2 => {
@@ -195,24 +195,24 @@ impl World {
         }
     }
 
-    /// What leaves is what was written.
-    pub(super) fn check_payload(&self, said: &Arrival<'_>) {
-        if said.payload.is_empty() {
+    /// Checks that a segment carries what was written.
+    pub(super) fn check_payload(&self, sent: &Arrival<'_>) {
+        if sent.payload.is_empty() {
             return;
         }
         let sender = self.held.iter().find_map(|held| {
             let ends = self.stack.ends(held.id).ok()?;
             let connection = self.stack.connection(held.id)?;
-            // One in TIME-WAIT may have made room for another, and sends nothing.
+            // A new connection may have replaced one in TIME-WAIT.
             let lives = !matches!(connection.state(), State::Closed | State::TimeWait);
-            (lives && ends.local == said.from && ends.remote == said.to)
+            (lives && ends.local == sent.from && ends.remote == sent.to)
                 .then_some((held, connection))
         });
         let Some((held, connection)) = sender else { return };
-        let offset = connection.send_offset(said.segment.seq);
-        assert!(offset + said.payload.len() as u64 <= held.written, "more than was written");
-        for (i, &sent) in said.payload.iter().enumerate() {
-            assert_eq!(sent, octet(offset + i as u64), "at {}", offset + i as u64);
+        let offset = connection.send_offset(sent.segment.seq);
+        assert!(offset + sent.payload.len() as u64 <= held.written, "more than was written");
+        for (i, &found) in sent.payload.iter().enumerate() {
+            assert_eq!(found, octet(offset + i as u64), "at {}", offset + i as u64);
         }
     }
 }

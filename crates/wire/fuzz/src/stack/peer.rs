@@ -3,22 +3,22 @@
 use std::net::{IpAddr, SocketAddr};
 
 use etherparse::PacketBuilder;
+use unruffled_stack::FourTuple;
+use unruffled_stack::codec::{Arrival, encode};
 use unruffled_tcp::{Flags, Segment, SeqNr, Timestamps};
 use unruffled_units::Instant;
-use unruffled_stack::codec::{Arrival, encode};
-use unruffled_stack::FourTuple;
 
-use super::{PORT, octet, ours};
+use super::{PORT, local, octet};
 use crate::input::Input;
 use crate::numbers::{Numbers, syn_options};
 
-/// More than this at once is no packet, and takes time.
-const LONGEST: u32 = 20_000;
+/// Most octets of payload, which keeps runs short.
+const MAX_PAYLOAD: u32 = 20_000;
 
-/// A peer, and what it has heard.
+/// A peer, and what it has received.
 pub(super) struct Peer {
     pub(super) at: SocketAddr,
-    /// The port of ours that it speaks to.
+    /// The port of the stack that it sends to.
     to: u16,
     numbers: Numbers,
     scale: u8,
@@ -40,25 +40,26 @@ impl Peer {
     }
 
     fn local(&self) -> SocketAddr {
-        SocketAddr::new(ours(self).ip(), self.to)
+        SocketAddr::new(local(self).ip(), self.to)
     }
 
-    /// Whether its packets go to the connection with these ends.
-    pub(super) fn speaks_to(&self, ends: FourTuple) -> bool {
+    /// Returns whether its packets go to the connection with these ends.
+    pub(super) fn is_peer_of(&self, ends: FourTuple) -> bool {
         ends.remote == self.at && ends.local == self.local()
     }
 
-    /// A packet for this peer has left.
-    pub(super) fn hears(&mut self, said: &Arrival<'_>) {
-        let segment = &said.segment;
+    /// Receives a packet of the stack.
+    pub(super) fn receive(&mut self, sent: &Arrival<'_>) {
+        let segment = &sent.segment;
         if segment.flags.rst {
             return;
         }
-        self.to = said.from.port();
+        self.to = sent.from.port();
         let end = segment.seq.add(segment.sequence_len());
         let numbers = &mut self.numbers;
         if segment.flags.syn {
-            (numbers.una, numbers.nxt) = (segment.seq, end);
+            numbers.una = segment.seq;
+            numbers.nxt = end;
             self.scale = segment.window_scale.unwrap_or(0);
         } else if end.distance(numbers.nxt) > 0 {
             numbers.nxt = end;
@@ -70,7 +71,8 @@ impl Peer {
         }
         numbers.mss = numbers.mss.max(segment.len).min(1500);
         if let Some(timestamps) = segment.timestamps {
-            (self.stamped, self.echoed) = (timestamps.value, timestamps.echo);
+            self.stamped = timestamps.value;
+            self.echoed = timestamps.echo;
         }
     }
 
@@ -81,7 +83,7 @@ impl Peer {
         Numbers { timestamps: Timestamps { value, echo: self.stamped }, ..self.numbers }
     }
 
-    /// Numbers that may lie in its own window.
+    /// Returns numbers that may lie in the window for it.
     pub(super) fn guesses(&self) -> [SeqNr; 2] {
         let expected = self.numbers.expected;
         [expected, expected.add(u32::MAX)]
@@ -89,7 +91,7 @@ impl Peer {
 
     pub(super) fn segment(&mut self, now: Instant, input: &mut Input<'_>) -> Segment {
         let mut segment = self.numbers(now).segment(input);
-        segment.len = segment.len.min(LONGEST);
+        segment.len = segment.len.min(MAX_PAYLOAD);
         let una = &mut self.numbers.una;
         if segment.ack.distance(*una) > 0 && segment.ack.distance(self.numbers.nxt) <= 0 {
             *una = segment.ack;
@@ -97,7 +99,7 @@ impl Peer {
         segment
     }
 
-    /// A SYN: the first one, the answer to one, or one that means something else.
+    /// Returns a SYN or a SYN-ACK.
     pub(super) fn syn(&mut self, kind: usize, now: Instant, input: &mut Input<'_>) -> Segment {
         let numbers = self.numbers(now);
         if kind == 0 {
@@ -112,29 +114,30 @@ impl Peer {
         syn
     }
 
-    /// The packet that carries `segment`, whose first `lies` octets are others than their numbers
-    /// say.
-    pub(super) fn packet(&self, segment: &Segment, lies: u32) -> Vec<u8> {
+    /// Returns the packet that carries `segment`, with its first `false_octets` octets falsified.
+    pub(super) fn packet(&self, segment: &Segment, false_octets: u32) -> Vec<u8> {
         let payload: Vec<u8> = (0..segment.len)
             .map(|i| {
-                let truth = octet(u64::from(segment.seq.add(i).0));
-                if i < lies { !truth } else { truth }
+                let octet = octet(u64::from(segment.seq.add(i).0));
+                if i < false_octets { !octet } else { octet }
             })
             .collect();
         let mut packet = Vec::new();
         let (from, to) = (self.at, self.local());
         let mut segment = *segment;
-        // Not all options at once fit.
+        // A header has no room for all options.
         if segment.flags.syn {
             segment.sack = Segment::default().sack;
         } else {
-            (segment.mss, segment.window_scale, segment.sack_permitted) = (None, None, false);
+            segment.mss = None;
+            segment.window_scale = None;
+            segment.sack_permitted = false;
         }
         encode(from, to, &segment, (&payload, &[]), &mut packet).expect("it fits");
         packet
     }
 
-    /// A router's message about a packet of ours.
+    /// Returns a router's message about a packet of the stack.
     pub(super) fn too_big(&self, input: &mut Input<'_>) -> Vec<u8> {
         let numbers = &self.numbers;
         let quoted = Segment {

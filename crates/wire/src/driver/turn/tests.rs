@@ -1,7 +1,7 @@
-//! What takes long about a packet is done while others may have the stack.
+//! Slow work on packets is done while other threads may lock the stack.
 
 use std::ops::Range;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 use std::task::{Wake, Waker};
@@ -9,28 +9,28 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::event::{EventfdFlags, eventfd};
+use unruffled_stack::{ConnectionId, Offload, StackConfig};
 use unruffled_tcp::{Flags, Segment, SeqNr, Variant};
 
 use super::*;
-use crate::stack::{ConnectionId, Offload, StackConfig};
 
 const OURS: [u8; 4] = [10, 0, 0, 2];
 const THEIRS: [u8; 4] = [10, 0, 0, 1];
 
-/// Gives one packet, and keeps what is sent.
-struct One {
+/// A link that receives one packet, and keeps the packets sent.
+struct OnePacket {
     bell: OwnedFd,
     arrives: Option<Vec<u8>>,
     sent: mpsc::Sender<Vec<u8>>,
 }
 
-impl AsFd for One {
+impl AsFd for OnePacket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
     }
 }
 
-impl Link for One {
+impl Link for OnePacket {
     fn largest(&self) -> usize {
         1500
     }
@@ -50,11 +50,18 @@ fn is_sound(packet: &[u8]) -> bool {
     codec::decode(packet, Checksums::Verify).is_ok()
 }
 
-/// A loop that is to read a SYN, what it sends, and a way to its stack.
-fn turning() -> (Loop<One>, mpsc::Receiver<Vec<u8>>, Handle) {
+fn stack() -> Stack {
     let variant = Variant::named("sack").expect("a row");
-    let config = StackConfig::new(vec![OURS.into()], variant).expect("randomness");
-    let handle = Handle::new(Stack::new(config)).expect("a bell");
+    Stack::new(StackConfig::new(vec![OURS.into()], variant).expect("randomness"))
+}
+
+fn bell() -> OwnedFd {
+    eventfd(0, EventfdFlags::NONBLOCK).expect("a descriptor")
+}
+
+/// Returns a loop that will read a SYN, the packets that it sends, and a handle of its stack.
+fn turning() -> (Loop<OnePacket>, mpsc::Receiver<Vec<u8>>, Handle) {
+    let handle = Handle::new(stack()).expect("a descriptor");
     let syn = Segment {
         seq: SeqNr(7),
         flags: Flags { syn: true, ..Flags::default() },
@@ -64,25 +71,24 @@ fn turning() -> (Loop<One>, mpsc::Receiver<Vec<u8>>, Handle) {
     let (from, to) = ((THEIRS, 1000).into(), (OURS, 80).into());
     codec::encode(from, to, &syn, (&[], &[]), &mut packet).expect("one family");
     let (sent, sends) = mpsc::channel();
-    let bell = eventfd(0, EventfdFlags::NONBLOCK).expect("a bell");
-    let link = One { bell, arrives: Some(packet), sent };
+    let link = OnePacket { bell: bell(), arrives: Some(packet), sent };
     (Loop::new(link, handle.clone()), sends, handle)
 }
 
-/// Lets `work` run in another thread while this one has the stack; fails if it needs the stack.
+/// Runs `work` in another thread while this one holds the stack; fails if it needs the stack.
 fn meanwhile<T: Send>(handle: &Handle, work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
-        let (tell, told) = mpsc::channel();
+        let (done, result) = mpsc::channel();
         let stack = handle.lock();
-        scope.spawn(move || tell.send(work()));
-        let done = told.recv_timeout(Duration::from_secs(20));
+        scope.spawn(move || done.send(work()));
+        let result = result.recv_timeout(Duration::from_secs(20));
         drop(stack);
-        done.expect("it waits for the stack")
+        result.expect("it waits for the stack")
     })
 }
 
 #[test]
-fn what_was_read_is_decoded_while_another_has_the_stack() {
+fn packets_are_decoded_while_another_thread_holds_the_stack() {
     let (mut turns, _sends, handle) = turning();
     let arrived = meanwhile(&handle, || {
         turns.read().expect("one packet");
@@ -93,33 +99,34 @@ fn what_was_read_is_decoded_while_another_has_the_stack() {
 }
 
 #[test]
-fn what_leaves_is_summed_up_while_another_has_the_stack() {
+fn checksums_are_completed_while_another_thread_holds_the_stack() {
     let (mut turns, sends, handle) = turning();
     let (now, remote) = (handle.now(), (THEIRS, 80).into());
     {
         let mut stack = handle.lock();
         stack.connect(remote, None, now).expect("a free port");
-        assert!(take(&mut stack, &mut turns.outbox, false, now, WRITE));
+        assert!(take(&mut stack, &mut turns.outbox, false, now, MAX_WRITE_PACKETS));
     }
-    // Its sum is still to be made.
-    let (syn, todo) = turns.outbox.first().expect("a SYN");
-    assert!(todo.is_some() && !is_sound(syn));
+    let (syn, pending) = turns.outbox.first().expect("a SYN");
+    assert!(pending.is_some() && !is_sound(syn), "its checksum is incomplete");
     meanwhile(&handle, || turns.write());
     assert!(is_sound(&sends.try_recv().expect("it was sent")));
 }
 
-/// Tells when it is woken, among what is sent.
-struct Telling(mpsc::Sender<Vec<u8>>);
+/// A waker that adds an empty packet to the packets sent.
+struct EmptyPacket(mpsc::Sender<Vec<u8>>);
 
-impl Wake for Telling {
+impl Wake for EmptyPacket {
     fn wake(self: Arc<Self>) {
-        self.0.send(Vec::new()).expect("somebody listens");
+        self.0.send(Vec::new()).expect("the test receives");
     }
 }
 
 #[test]
-fn who_waits_is_woken_after_little_is_written_and_before_much_is() {
-    for (packets, woken) in [(1, 1), (HOLD, HOLD), (HOLD + 1, 0)] {
+fn applications_are_woken_after_few_packets_are_written_and_before_many_are() {
+    for (packets, woken) in
+        [(1, 1), (PACKETS_PER_LOCK, PACKETS_PER_LOCK), (PACKETS_PER_LOCK + 1, 0)]
+    {
         let (mut turns, sends, handle) = turning();
         let now = handle.now();
         {
@@ -128,17 +135,17 @@ fn who_waits_is_woken_after_little_is_written_and_before_much_is() {
                 let remote = (THEIRS, port as u16).into();
                 stack.connect(remote, None, now).expect("a free port");
             }
-            take(&mut stack, &mut turns.outbox, false, now, WRITE);
+            take(&mut stack, &mut turns.outbox, false, now, MAX_WRITE_PACKETS);
         }
-        turns.wakers.push(Waker::from(Arc::new(Telling(turns.link.sent.clone()))));
+        turns.wakers.push(Waker::from(Arc::new(EmptyPacket(turns.link.sent.clone()))));
         turns.answer();
-        let told: Vec<_> = sends.try_iter().collect();
-        assert_eq!(told.len(), packets + 1);
-        assert_eq!(told.iter().position(Vec::is_empty), Some(woken), "of {packets}");
+        let order: Vec<_> = sends.try_iter().collect();
+        assert_eq!(order.len(), packets + 1);
+        assert_eq!(order.iter().position(Vec::is_empty), Some(woken), "of {packets}");
     }
 }
 
-/// A link that takes `room` packets, and more only when it is given more room.
+/// A link that accepts `room` packets, and more only when the test raises it.
 struct Narrow {
     bell: OwnedFd,
     room: Arc<AtomicUsize>,
@@ -161,58 +168,55 @@ impl Link for Narrow {
     }
 
     fn send(&mut self, _: &[u8], _: Option<Offload>) -> io::Result<()> {
-        let taken = self.room.fetch_update(SeqCst, SeqCst, |room| room.checked_sub(1));
-        taken.map_err(|_| io::ErrorKind::WouldBlock)?;
+        let accepted = self.room.fetch_update(SeqCst, SeqCst, |room| room.checked_sub(1));
+        accepted.map_err(|_| io::ErrorKind::WouldBlock)?;
         self.sent.fetch_add(1, SeqCst);
         Ok(())
     }
 }
 
-/// A loop over a link that takes nothing, with `connections` that have a SYN to send.
+/// Returns a loop over a link that accepts no packet, with `connections` that have a SYN to send.
 fn narrow(connections: usize) -> (Loop<Narrow>, Vec<ConnectionId>) {
-    let variant = Variant::named("sack").expect("a row");
-    let config = StackConfig::new(vec![OURS.into()], variant).expect("randomness");
-    let handle = Handle::new(Stack::new(config)).expect("a bell");
+    let handle = Handle::new(stack()).expect("a descriptor");
     let now = handle.now();
     let connect = |port| handle.lock().connect((THEIRS, port as u16).into(), None, now);
     let ids = (1..=connections).map(|port| connect(port).expect("a free port")).collect();
-    let bell = eventfd(0, EventfdFlags::NONBLOCK).expect("a bell");
-    let link = Narrow { bell, room: Arc::default(), sent: Arc::default() };
+    let link = Narrow { bell: bell(), room: Arc::default(), sent: Arc::default() };
     (Loop::new(link, handle), ids)
 }
 
 #[test]
-fn what_waits_behind_a_full_outbox_leaves_when_the_link_takes_it_again() {
-    let (mut turns, _) = narrow(WRITE + 1);
+fn packets_behind_a_full_outbox_leave_when_the_link_accepts_packets_again() {
+    let (mut turns, _) = narrow(MAX_WRITE_PACKETS + 1);
     let handle = turns.handle();
     let (room, sent) = (turns.link.room.clone(), turns.link.sent.clone());
     thread::scope(|scope| {
         scope.spawn(|| turns.run());
-        while !handle.0.sleeping.load(SeqCst) {
+        while !handle.is_asleep() {
             thread::yield_now();
         }
-        // The link's descriptor is ready to be written to, which an eventfd always is.
-        room.store(10 * WRITE, SeqCst);
-        let patience = time::Instant::now() + Duration::from_millis(500);
-        while sent.load(SeqCst) <= WRITE && time::Instant::now() < patience {
+        // The link's descriptor is an eventfd, which is always writable.
+        room.store(10 * MAX_WRITE_PACKETS, SeqCst);
+        let deadline = time::Instant::now() + Duration::from_millis(500);
+        while sent.load(SeqCst) <= MAX_WRITE_PACKETS && time::Instant::now() < deadline {
             thread::sleep(Duration::from_millis(1));
         }
         let sent = sent.load(SeqCst);
         handle.stop(Duration::ZERO);
-        assert_eq!(sent, WRITE + 1, "the SYNs, before any is sent again");
+        assert_eq!(sent, MAX_WRITE_PACKETS + 1, "all SYNs, before any is sent again");
     });
 }
 
 #[test]
-fn at_the_end_all_who_wait_are_told_though_the_link_takes_nothing() {
-    let (mut turns, ids) = narrow(WRITE + 10);
-    let (tell, told) = mpsc::channel();
+fn at_the_end_all_waiting_applications_are_woken_though_the_link_accepts_no_packet() {
+    let (mut turns, ids) = narrow(MAX_WRITE_PACKETS + 10);
+    let (wakes, woken) = mpsc::channel();
     for &id in &ids {
-        let waker = Waker::from(Arc::new(Telling(tell.clone())));
+        let waker = Waker::from(Arc::new(EmptyPacket(wakes.clone())));
         assert!(turns.handle.lock().poll_connected(id, &waker).is_pending());
     }
-    turns.through_the_stack(false);
+    turns.pass_through_stack(false);
     turns.answer();
     turns.end();
-    assert_eq!(told.try_iter().count(), ids.len());
+    assert_eq!(woken.try_iter().count(), ids.len());
 }

@@ -8,55 +8,71 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::TcpStream;
-use crate::common::halves;
 
-/// The half that reads; made by [`TcpStream::into_split`]. Use it in a task of its own.
+/// The half that reads, for a task of its own; made by [`TcpStream::into_split`].
 #[derive(Debug)]
 pub struct OwnedReadHalf(Arc<TcpStream>);
 
-/// The half that writes; made by [`TcpStream::into_split`]. Dropping it ends this end's stream. Use
-/// it in a task of its own.
+/// The half that writes, for a task of its own; made by [`TcpStream::into_split`]. Dropping it ends
+/// this end's stream.
 #[derive(Debug)]
 pub struct OwnedWriteHalf {
     stream: Arc<TcpStream>,
-    /// Dropping it ends the stream.
-    ends: bool,
+    /// Whether dropping the half ends the stream.
+    ends_stream: bool,
 }
 
-halves!(TcpStream);
+/// The error for halves that are not of the same stream; it returns both.
+#[derive(Debug, thiserror::Error)]
+#[error("the halves are not of one stream")]
+pub struct ReuniteError(pub OwnedReadHalf, pub OwnedWriteHalf);
 
 impl TcpStream {
-    /// Parts the stream's two directions, for a task each, without the lock of `tokio::io::split`.
-    /// The connection lasts as long as one of them is held.
+    /// Splits the stream into its two directions, for a task each, without the lock of
+    /// `tokio::io::split`. The connection lasts as long as one of the halves.
     pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
         let stream = Arc::new(self);
-        (OwnedReadHalf(stream.clone()), OwnedWriteHalf { stream, ends: true })
+        (OwnedReadHalf(stream.clone()), OwnedWriteHalf { stream, ends_stream: true })
     }
 }
 
 impl OwnedReadHalf {
-    /// The stream that this half and `other` were.
+    /// Returns the stream that this half and `other` were made from.
     ///
     /// # Errors
-    /// When they are not of one stream: gives both back.
+    /// When they are not of the same stream; the error returns both.
     pub fn reunite(self, mut other: OwnedWriteHalf) -> Result<TcpStream, ReuniteError> {
         if !Arc::ptr_eq(&self.0, &other.stream) {
             return Err(ReuniteError(self, other));
         }
-        other.ends = false;
+        other.ends_stream = false;
         drop(other);
-        // There were two, and this is the other.
-        Ok(Arc::into_inner(self.0).expect("nobody else holds the stream"))
+        // Splitting makes two halves, and the other one is dropped.
+        Ok(Arc::into_inner(self.0).expect("this half is the only owner"))
     }
 }
 
 impl OwnedWriteHalf {
-    /// Waits until the peer has acknowledged all that was written.
+    /// Waits until the peer has acknowledged everything that was written.
     ///
     /// # Errors
-    /// Why it never will.
+    /// The reason why it never will.
     pub async fn wait_acknowledged(&mut self) -> io::Result<()> {
         self.stream.acknowledged().await
+    }
+}
+
+/// Access to addresses, options and the state of the connection.
+impl AsRef<TcpStream> for OwnedReadHalf {
+    fn as_ref(&self) -> &TcpStream {
+        &self.0
+    }
+}
+
+/// Access to addresses, options and the state of the connection.
+impl AsRef<TcpStream> for OwnedWriteHalf {
+    fn as_ref(&self) -> &TcpStream {
+        &self.stream
     }
 }
 
@@ -84,15 +100,15 @@ impl AsyncWrite for OwnedWriteHalf {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream.finish();
+        self.stream.held.finish();
         Poll::Ready(Ok(()))
     }
 }
 
 impl Drop for OwnedWriteHalf {
     fn drop(&mut self) {
-        if self.ends {
-            self.stream.finish();
+        if self.ends_stream {
+            self.stream.held.finish();
         }
     }
 }

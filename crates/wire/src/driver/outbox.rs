@@ -1,16 +1,15 @@
-//! Packets in one piece of memory.
+//! The queue of packets to write, in one piece of memory.
 
 use std::collections::VecDeque;
 
-use crate::codec;
-use crate::stack::{Departure, Offload};
+use unruffled_stack::{Departure, Offload, codec};
 
-/// Packets that wait to be written.
+/// The packets that wait to be written.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     bytes: Vec<u8>,
     packets: VecDeque<Departure>,
-    /// Where the first one that waits begins.
+    /// Offset of the first packet.
     start: usize,
 }
 
@@ -19,7 +18,7 @@ impl Outbox {
         self.packets.len()
     }
 
-    /// Octets of the packets that wait, and of those before them.
+    /// Returns the octets of the packets that wait and of those written before them.
     pub(super) fn octets(&self) -> usize {
         self.bytes.len()
     }
@@ -28,7 +27,7 @@ impl Outbox {
         self.packets.is_empty()
     }
 
-    /// Lets `write` append a packet and say what it is; says whether it did.
+    /// Adds the packet that `write` appends; returns false if it appends none.
     pub(super) fn push(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Option<Departure>) -> bool {
         if self.packets.is_empty() {
             self.bytes.clear();
@@ -39,23 +38,23 @@ impl Outbox {
         true
     }
 
-    /// The first packet, and what others have to do with it.
+    /// Returns the first packet, and what the device must do with it.
     pub(super) fn first(&self) -> Option<(&[u8], Option<Offload>)> {
         let packet = self.packets.front()?;
         Some((&self.bytes[self.start..self.start + packet.len], packet.offload))
     }
 
-    /// Sums the first packet up, if that is still to be done, so that nobody behind has to.
+    /// Completes the checksum of the first packet, for a device without offload.
     pub(super) fn sum_first(&mut self) {
         if let Some(packet) = self.packets.front_mut()
-            && let Some(todo) = packet.offload.take()
+            && let Some(pending) = packet.offload.take()
         {
             let bytes = &mut self.bytes[self.start..self.start + packet.len];
-            codec::sum_up(bytes, usize::from(todo.transport));
+            codec::sum_up(bytes, usize::from(pending.transport));
         }
     }
 
-    /// The first packet has been written.
+    /// Removes the first packet.
     pub(super) fn pop(&mut self) {
         self.start += self.packets.pop_front().map_or(0, |packet| packet.len);
     }
@@ -70,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_leave_in_order_and_memory_is_used_again() {
+    fn packets_leave_in_order_and_their_memory_is_reused() {
         let mut outbox = Outbox::default();
         let push = |outbox: &mut Outbox, packet: &'static [u8]| {
             outbox.push(|bytes| {
