@@ -52,8 +52,8 @@ class Error(ValueError):
 class Table:
     """A table of results: columns in Arrow's layout.
 
-    Every library that reads Arrow can read it: ``polars.DataFrame(table)``, ``pyarrow.table(table)``,
-    ``duckdb.sql("FROM table")``. Numbers are not copied.
+    Every library that reads Arrow can read it: ``polars.DataFrame(table)``,
+    ``pyarrow.table(table)``, ``duckdb.sql("FROM table")``. Numbers are not copied.
 
     ``len(table)`` is the number of rows, and iteration gives each row as a dictionary.
     ``table["variant"]`` is a column as a list, ``table[0]`` a row, ``table[:3]`` a table of three
@@ -505,7 +505,7 @@ class Sweep:
     def standings(self) -> Table:
         """A row for each sender: the points at which it wins, and its shares of the best."""
     def estimate(self) -> float:
-        """Make some of the missing runs, and return the seconds that the others take on one core."""
+        """Make some of the missing runs, and return the seconds the others take on one core."""
     def announce(self, seconds: float, workers: int, what: str) -> str:
         """Return the line that is printed before the runs begin."""
     def run(self, jobs: int | None = None, progress: Callable[[int], None] | None = None) -> None:

@@ -217,7 +217,7 @@ impl Sweep {
         self.inner.missing().len()
     }
 
-    /// Make some of the missing runs, and return the seconds that the others take on one core.
+    /// Make some of the missing runs, and return the seconds the others take on one core.
     fn estimate(&self, py: Python<'_>) -> PyResult<f64> {
         let (inner, ticket) = (Arc::clone(&self.inner), Arc::clone(&self.ticket));
         let seconds =

@@ -21,8 +21,8 @@ use crate::pickle::{self, Kept};
 
 /// A table of results: columns in Arrow's layout.
 ///
-/// Every library that reads Arrow can read it: ``polars.DataFrame(table)``, ``pyarrow.table(table)``,
-/// ``duckdb.sql("FROM table")``. Numbers are not copied.
+/// Every library that reads Arrow can read it: ``polars.DataFrame(table)``,
+/// ``pyarrow.table(table)``, ``duckdb.sql("FROM table")``. Numbers are not copied.
 ///
 /// ``len(table)`` is the number of rows, and iteration gives each row as a dictionary.
 /// ``table["variant"]`` is a column as a list, ``table[0]`` a row, ``table[:3]`` a table of three
