@@ -1,6 +1,6 @@
 """Run the notebooks and keep their outputs: ``make notebooks``, or this with the files to run.
 
-What differs from machine to machine is left out: progress bars, times of execution, and the
+Outputs that differ between machines are left out: progress bars, times of execution, and the
 version of the kernel.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-#: What a notebook's file may say of itself.
+#: The metadata of a notebook's file.
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -22,7 +22,7 @@ METADATA = {
 
 
 def execute(file: Path, folder: Path) -> nbformat.NotebookNode:
-    """Run a notebook from top to bottom in a folder, and give it with its outputs."""
+    """Run a notebook in a folder, and return it with its outputs."""
     notebook = nbformat.read(file, as_version=4)
     resources = {"metadata": {"path": str(folder)}}
     NotebookClient(notebook, timeout=3600, resources=resources).execute()
@@ -38,14 +38,14 @@ def execute(file: Path, folder: Path) -> nbformat.NotebookNode:
 
 
 def is_kept(output: nbformat.NotebookNode) -> bool:
-    """Whether an output is a result, and no progress bar."""
+    """Return whether an output is a result and not a progress bar."""
     if output.output_type == "stream":
         return output.name == "stdout"
     return "application/vnd.jupyter.widget-view+json" not in output.get("data", {})
 
 
 def kept(output: nbformat.NotebookNode, number: int) -> nbformat.NotebookNode:
-    """Give an output without what another run would change."""
+    """Return an output without the parts that change in another run."""
     if "execution_count" in output:
         output.execution_count = number
     output.pop("transient", None)

@@ -13,18 +13,18 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-# Who runs the tests in the background may ignore Ctrl-C.
+# A shell that runs the tests in the background may make them ignore Ctrl-C.
 BEGIN = """
 import signal, unruffled
 signal.signal(signal.SIGINT, signal.default_int_handler)
-print("begins", flush=True)
+print("started", flush=True)
 """
 
 FLAGS = "bytes|dask|duration|jobs|kernel|seeds|set|store|together|variants"
 
 
 def in_python(stderr: str) -> str:
-    """Give the command's line as Python has it: with the names of arguments in place of flags."""
+    """Return the command's message as Python words it: arguments in place of flags."""
     line = stderr.removeprefix("unruffled: ").removesuffix("\n")
     line = re.sub(rf"--({FLAGS})\b", r"\1", line)
     return re.sub(r"^(\w+): \1: ", r"\1: ", line)
@@ -35,7 +35,7 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="session")
 def command() -> Command:
-    """Run the command; ``UNRUFFLED_COMMAND`` names it, ``make test`` builds it."""
+    """Return a function that runs the command: ``UNRUFFLED_COMMAND``, or the debug build."""
     program = os.environ.get("UNRUFFLED_COMMAND") or str(ROOT / "target/debug/unruffled")
     if not Path(program).exists():
         pytest.skip(f"no command {program}: cargo build -p unruffled")
@@ -50,7 +50,7 @@ def command() -> Command:
 
 @pytest.fixture(scope="session")
 def interrupted() -> Callable[[str], str]:
-    """Run a program that says ``begins``, send it Ctrl-C, and give what it says after that."""
+    """Return a function that runs a program, sends it Ctrl-C, and returns its output since."""
 
     def run(program: str) -> str:
         started = subprocess.Popen(
@@ -58,8 +58,8 @@ def interrupted() -> Callable[[str], str]:
         )
         try:
             assert started.stdout is not None
-            assert started.stdout.readline() == "begins\n"
-            # Python hears of the signal whether or not the work has begun.
+            assert started.stdout.readline() == "started\n"
+            # The test holds whether or not the work has begun; most often it has by then.
             time.sleep(0.2)
             started.send_signal(signal.SIGINT)
             printed, _ = started.communicate(timeout=60)

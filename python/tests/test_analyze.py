@@ -1,4 +1,4 @@
-"""``analyze`` tells what the command tells."""
+"""``analyze`` gives the same results as the command."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ import unruffled
 @pytest.fixture(scope="module")
 def capture(command, tmp_path_factory):
     file = tmp_path_factory.mktemp("capture") / "late.pcapng"
-    asked = ["few-late", "--variants", "rack+cubic", "--seeds", "1", "--duration", "10 s"]
-    made = command("compare", *asked, "--no-report", "--pcap", str(file))
-    assert made.returncode == 0, made.stderr
+    arguments = ["few-late", "--variants", "rack+cubic", "--seeds", "1", "--duration", "10 s"]
+    ran = command("compare", *arguments, "--no-report", "--pcap", str(file))
+    assert ran.returncode == 0, ran.stderr
     return file
 
 
-def test_a_capture_tells_what_it_tells_the_command(command, capture, tmp_path):
+def test_an_analysis_is_that_of_the_command(command, capture, tmp_path):
     theirs = command("analyze", str(capture), "--json")
     assert theirs.returncode == 0, theirs.stderr
     found = unruffled.analyze(capture)
     assert found.to_json() == theirs.stdout
-    told = json.loads(theirs.stdout)
+    expected = json.loads(theirs.stdout)
     first = found.transfers.to_pylist()[0]
-    assert first["cause"] == told["verdicts"][0]["cause"] == "reordering"
-    assert first["cost_share"] == told["verdicts"][0]["cost"]["share"]
-    assert first["goodput_bps"] == told["connections"][0]["directions"][0]["goodput_bps"]
+    assert first["cause"] == expected["verdicts"][0]["cause"] == "reordering"
+    assert first["cost_share"] == expected["verdicts"][0]["cost"]["share"]
+    assert first["goodput_bps"] == expected["connections"][0]["directions"][0]["goodput_bps"]
     assert "reordering" in repr(found).lower()
     page = tmp_path / "page.html"
     found.report(page)
     assert page.stat().st_size > 1000
 
-    # From the capture to a recommendation: which sender does best over its path?
+    # From a capture to a recommendation: the sender with the best goodput over its path.
     path = found.scenario()
     compared = unruffled.compare(path, ["rack+cubic", "unruffled"], seeds=1, duration="10 s")
     goodput = dict(zip(compared.rows["variant"], compared.rows["goodput_bps"], strict=True))
@@ -41,14 +41,14 @@ def test_a_capture_tells_what_it_tells_the_command(command, capture, tmp_path):
         found.scenario(9)
 
 
-def test_what_is_no_capture_is_refused_with_the_line_of_the_command(command, tmp_path):
+def test_a_file_that_is_no_capture_is_refused_with_the_message_of_the_command(command, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("no capture at all, but long enough to be one")
     for file in (text, tmp_path / "nowhere"):
         theirs = command("analyze", str(file))
-        with pytest.raises(unruffled.Error) as told:
+        with pytest.raises(unruffled.Error) as refused:
             unruffled.analyze(file)
-        assert f"unruffled: {told.value}\n" == theirs.stderr
+        assert f"unruffled: {refused.value}\n" == theirs.stderr
 
 
 def test_a_record_is_that_of_the_command(capture, tmp_path):
@@ -60,7 +60,7 @@ def test_a_record_is_that_of_the_command(capture, tmp_path):
             unruffled.record(file, seed=seed)
 
 
-def test_what_was_there_stays_unless_a_whole_file_takes_its_place(capture, interrupted, tmp_path):
+def test_an_existing_file_stays_unless_a_whole_one_replaces_it(capture, interrupted, tmp_path):
     mine = tmp_path / "mine.toml"
     text = unruffled.scenario("rr-3").toml
     mine.write_text(text)
@@ -69,9 +69,9 @@ def test_what_was_there_stays_unless_a_whole_file_takes_its_place(capture, inter
     assert mine.read_text() == text
     with pytest.raises(unruffled.Error, match="would replace the capture"):
         unruffled.analyze(capture).report(capture)
-    # Stopped in the middle, a record leaves the one before it.
+    # A record that is interrupted leaves the previous file as it was.
     file = tmp_path / "late.pcapng"
-    file.write_text("the one before")
+    file.write_text("the previous file")
     program = f"""
 try:
     unruffled.record({str(file)!r}, "rr-3", duration="1000000 s")
@@ -79,5 +79,5 @@ except KeyboardInterrupt:
     print("stopped", flush=True)
 """
     assert interrupted(program) == "stopped\n"
-    assert file.read_text() == "the one before"
-    assert list(tmp_path.glob("late*")) == [file], "nothing stays of it"
+    assert file.read_text() == "the previous file"
+    assert list(tmp_path.glob("late*")) == [file], "no temporary file is left"

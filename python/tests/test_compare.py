@@ -1,4 +1,4 @@
-"""``compare`` gives what the command gives, as tables, and can be stopped."""
+"""``compare`` gives the same rows as the command, as tables, and can be interrupted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SEVERAL = {
 
 
 def cells(table: unruffled.Table) -> list[dict[str, str]]:
-    """Give a table's rows as the command's CSV has them."""
+    """Return a table's rows as the command's CSV has them."""
 
     def cell(value: object) -> str:
         return "" if value is None else str(value)
@@ -36,7 +36,7 @@ def cells(table: unruffled.Table) -> list[dict[str, str]]:
 
 
 def same(ours: dict[str, str], theirs: dict[str, str]) -> bool:
-    """Compare two rows: numbers as numbers, bit for bit."""
+    """Return whether two rows are equal, with numbers compared bit for bit."""
 
     def equal(a: str, b: str) -> bool:
         try:
@@ -57,8 +57,8 @@ def same(ours: dict[str, str], theirs: dict[str, str]) -> bool:
     ],
 )
 def test_all_rows_are_those_of_the_command(command, scenario, variants):
-    asked = [] if variants is None else ["--variants", ",".join(variants)]
-    theirs = command("compare", scenario, *asked, *SHORT)
+    arguments = [] if variants is None else ["--variants", ",".join(variants)]
+    theirs = command("compare", scenario, *arguments, *SHORT)
     assert theirs.returncode == 0, theirs.stderr
     ours = unruffled.compare(scenario, variants, seeds=3, duration="5 s")
     assert ours.to_csv() == theirs.stdout
@@ -69,7 +69,7 @@ def test_all_rows_are_those_of_the_command(command, scenario, variants):
         assert same(row, expected), (row, expected)
 
 
-def test_a_dictionary_is_a_scenario_with_several_flows(command, tmp_path):
+def test_a_dictionary_can_be_a_scenario_with_several_flows(command, tmp_path):
     ours = unruffled.compare(SEVERAL)
     file = tmp_path / "several.toml"
     file.write_text(unruffled.scenario(SEVERAL).toml)
@@ -82,7 +82,7 @@ def test_a_dictionary_is_a_scenario_with_several_flows(command, tmp_path):
     assert again.to_csv() == ours.to_csv() == unruffled.compare(file).to_csv()
 
 
-def test_the_same_on_any_number_of_threads():
+def test_results_are_the_same_on_any_number_of_threads():
     one = unruffled.compare("rr-3", ["sack", "rr-ta"], 4, "5 s", jobs=1)
     two = unruffled.compare("rr-3", "sack,rr-ta", 4, "5 s", jobs=2)
     assert one.to_json() == two.to_json()
@@ -97,7 +97,7 @@ def test_any_key_can_be_set_with_any_value():
     assert "delayed_ack = true" in scenario.toml
 
 
-def test_values_of_numpy_are_what_they_look_like():
+def test_scalars_of_numpy_are_taken_as_python_numbers():
     numpy = pytest.importorskip("numpy")
     values = {
         "delayed.fraction": numpy.float64(0.2),
@@ -130,29 +130,29 @@ def test_values_of_numpy_are_what_they_look_like():
         ({"scenario": "/"}, ["/"]),
     ],
 )
-def test_errors_are_exceptions_with_the_line_of_the_command(command, call, arguments):
+def test_errors_are_exceptions_with_the_message_of_the_command(command, call, arguments):
     refused = command("compare", *arguments, "--no-report")
     assert refused.returncode == 2
-    with pytest.raises(unruffled.Error) as told:
+    with pytest.raises(unruffled.Error) as raised:
         unruffled.compare(**call)
-    assert str(told.value) == in_python(refused.stderr)
-    assert isinstance(told.value, ValueError)
+    assert str(raised.value) == in_python(refused.stderr)
+    assert isinstance(raised.value, ValueError)
 
 
-def test_errors_cross_the_border_between_processes():
+def test_errors_can_be_sent_to_other_processes():
     error = pickle.loads(pickle.dumps(unruffled.Error("seeds: expected one")))
     assert type(error) is unruffled.Error
     assert str(error) == "seeds: expected one"
 
 
-def test_a_report_never_takes_the_place_of_its_scenario(tmp_path, monkeypatch):
+def test_a_report_never_replaces_its_scenario(tmp_path, monkeypatch):
     mine = tmp_path / "mine.toml"
     text = unruffled.scenario("rr-3").toml
     mine.write_text(text)
     found = unruffled.compare(mine, ["sack"], seeds=1, duration="1 s")
     with pytest.raises(unruffled.Error, match=r"mine\.toml: would replace the scenario"):
         found.report(mine)
-    # Wherever it was read, and wherever the process has gone.
+    # From whichever folder it was read, and in whichever folder the process is now.
     monkeypatch.chdir(tmp_path)
     loaded = unruffled.compare(unruffled.scenario("mine.toml"), ["sack"], seeds=1, duration="1 s")
     monkeypatch.chdir("/")
@@ -163,14 +163,14 @@ def test_a_report_never_takes_the_place_of_its_scenario(tmp_path, monkeypatch):
     assert "<html" in (tmp_path / "page.html").read_text()
 
 
-def test_what_is_no_value_of_a_scenario_is_refused():
+def test_a_value_that_no_scenario_can_have_is_refused():
     with pytest.raises(unruffled.Error, match=r"delayed\.fraction: expected a string, number"):
         unruffled.scenario("rr-3", set={"delayed.fraction": object()})
 
 
 @pytest.mark.parametrize("run", [unruffled.compare, unruffled.sweep])
 @pytest.mark.parametrize(
-    ("call", "wanted"),
+    ("call", "expected"),
     [
         ({"jobs": 0}, "jobs: expected a whole number from 1 to 1024, found 0"),
         ({"jobs": -1}, "jobs: expected a whole number from 1 to 1024, found -1"),
@@ -188,21 +188,21 @@ def test_what_is_no_value_of_a_scenario_is_refused():
         ({"scenario": {"tcp": {2: 1}}}, "tcp: expected strings as keys, found int"),
     ],
 )
-def test_arguments_that_make_no_sense_are_named(run, call, wanted):
-    with pytest.raises(unruffled.Error, match=wanted):
+def test_invalid_arguments_are_named(run, call, expected):
+    with pytest.raises(unruffled.Error, match=expected):
         run(**{"scenario": "rr-3", **call})
 
 
-def test_what_holds_itself_is_refused():
+def test_values_that_contain_themselves_are_refused():
     table: dict[str, object] = {}
     table["a"] = table
     listed: list[object] = []
     listed.append(listed)
-    wanted = "a: expected at most 64 levels of values"
+    expected = "a: expected at most 64 levels of values"
     for given in (table, {"a": listed}, {"a": [table]}):
-        with pytest.raises(unruffled.Error, match=wanted):
+        with pytest.raises(unruffled.Error, match=expected):
             unruffled.compare(given)
-        with pytest.raises(unruffled.Error, match=wanted):
+        with pytest.raises(unruffled.Error, match=expected):
             unruffled.scenario("rr-3", set={"a": given["a"]})
     with pytest.raises(unruffled.Error, match="levels of values"):
         unruffled.sweep("rr-3", grid={"a": listed}, store=False)
@@ -220,19 +220,19 @@ except KeyboardInterrupt:
     assert interrupted(program) == "stopped\n"
 
 
-def test_progress_is_told_and_drawn(capsys):
-    told: list[int] = []
+def test_progress_is_reported_and_drawn(capsys):
+    done: list[int] = []
     from unruffled import _core
 
-    _core.compare("rr-3", ["sack"], 3, "5 s", progress=told.append)
-    assert told[-1] == 4
+    _core.compare("rr-3", ["sack"], 3, "5 s", progress=done.append)
+    assert done[-1] == 4
     unruffled.compare("rr-3", ["sack"], 3, "5 s", progress=True)
     assert "run" in capsys.readouterr().err
     unruffled.compare("rr-3", ["sack"], 3, "5 s")
-    assert capsys.readouterr().err == "", "not where nobody looks"
+    assert capsys.readouterr().err == "", "no bar where output is no terminal"
 
 
-def test_what_progress_raises_ends_the_work():
+def test_an_exception_of_progress_ends_the_work():
     from unruffled import _core
 
     def refuse(done: int) -> None:

@@ -1,4 +1,4 @@
-"""A detector in Python is one among the others."""
+"""Detectors written in Python."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unruffled
 
 
 class Patient:
-    """Lost is a hole when one segment more than ever came before a late one is above it."""
+    """Detect losses with a threshold above the longest reordering so far."""
 
     def __init__(self):
         self.dupthresh = 3
@@ -20,7 +20,7 @@ class Patient:
 
 
 class Three:
-    """What ``sack`` does."""
+    """Detect losses as ``sack`` does, with a threshold of three."""
 
     def rule(self, view):
         return unruffled.Rule(3)
@@ -31,12 +31,12 @@ def numbers(table, variant):
     return [{k: v for k, v in row.items() if k != "variant"} for row in rows]
 
 
-def test_what_python_does_as_rust_gives_the_same_numbers():
+def test_a_detector_in_python_gives_the_numbers_of_the_same_one_in_rust():
     found = unruffled.compare("rr-3", ["sack", unruffled.own("sack", Three)], 2, "20 s")
     assert numbers(found.rows, "sack+three") == numbers(found.rows, "sack")
 
 
-def test_patience_saves_spurious_retransmits():
+def test_a_higher_threshold_avoids_spurious_retransmits():
     patient = unruffled.own("sack", Patient, "patient")
     found = unruffled.compare("rr-3", ["sack", patient], 1, "20 s").rows.to_pylist()
     assert [row["variant"] for row in found] == ["sack", "sack+patient"]
@@ -44,30 +44,30 @@ def test_patience_saves_spurious_retransmits():
     assert found[1]["dupthresh_mean"] > 3
 
 
-def test_every_method_is_told():
-    heard: dict[str, object] = {}
+def test_every_method_is_called():
+    called: dict[str, object] = {}
 
-    class Curious(Three):
+    class Recorder(Three):
         def on_ack(self, facts, view):
-            heard["on_ack"] = (facts.delivered, facts.sacked, facts.advanced, view.cwnd, view.una)
+            called["on_ack"] = (facts.delivered, facts.sacked, facts.advanced, view.cwnd, view.una)
 
         def on_reordering(self, sample, view):
-            heard["on_reordering"] = (sample.length, sample.delay_s, view.srtt_s)
+            called["on_reordering"] = (sample.length, sample.delay_s, view.srtt_s)
 
         def on_recovery(self, view):
-            heard["on_recovery"] = view.recovering
+            called["on_recovery"] = view.recovering
 
         def on_recovery_end(self, view):
-            heard["on_recovery_end"] = view.flight
+            called["on_recovery_end"] = view.flight
 
         def on_spurious_fast_retransmit(self, found, view):
-            heard["on_spurious_fast_retransmit"] = (found.lasted_s, found.window)
+            called["on_spurious_fast_retransmit"] = (found.lasted_s, found.window)
 
-    unruffled.compare("rr-3", [unruffled.own("dsack-r", Curious)], 1, "20 s")
-    assert len(heard) == 5, heard
+    unruffled.compare("rr-3", [unruffled.own("dsack-r", Recorder)], 1, "20 s")
+    assert len(called) == 5, called
 
 
-def test_what_it_raises_is_raised_with_its_place():
+def test_exceptions_of_a_detector_are_raised():
     class Broken:
         def rule(self, view):
             raise ZeroDivisionError("mine")
@@ -76,20 +76,20 @@ def test_what_it_raises_is_raised_with_its_place():
         unruffled.compare("rr-3", ["sack", unruffled.own("sack", Broken)], 1, "1000 s")
 
 
-def test_what_makes_no_sense_is_refused():
-    class Silent:
+def test_invalid_detectors_are_refused():
+    class NoRule:
         def rule(self, view):
             return 3
 
     with pytest.raises(unruffled.Error, match=r"rule\(\): expected an unruffled.Rule, found 3"):
-        unruffled.compare("rr-3", [unruffled.own("sack", Silent)], 1, "5 s")
+        unruffled.compare("rr-3", [unruffled.own("sack", NoRule)], 1, "5 s")
     with pytest.raises(AttributeError, match="rule"):
         unruffled.compare("rr-3", [unruffled.own("sack", object)], 1, "5 s")
     with pytest.raises(unruffled.Error, match="expected no parts"):
         unruffled.compare("rr-3", [unruffled.own("tcp-pr", Three)], 1, "5 s")
     with pytest.raises(unruffled.Error, match="expected a name of small letters"):
         unruffled.compare("rr-3", [unruffled.own("sack", Three, "A b")], 1, "5 s")
-    twice = [unruffled.own("sack", Three), unruffled.own("sack", Silent, "three")]
+    twice = [unruffled.own("sack", Three), unruffled.own("sack", NoRule, "three")]
     with pytest.raises(unruffled.Error, match=r"sack\+three stands twice: expected each once"):
         unruffled.compare("rr-3", twice, 1, "5 s")
     with pytest.raises(unruffled.Error, match=r"sack\+cubic stands twice: expected each once"):
@@ -100,19 +100,19 @@ def test_what_makes_no_sense_is_refused():
         unruffled.Rule(overdue_s=-1.0)
 
 
-def test_sweeps_take_it_and_no_store_keeps_it(tmp_path):
+def test_sweeps_run_a_detector_in_python_but_do_not_store_its_results(tmp_path):
     store = tmp_path / "runs.sqlite"
-    asked = dict(grid={"tcp.window": [20, 50]}, seeds=1, duration="5 s", store=store, quiet=True)
-    found = unruffled.sweep("rr-3", variants=["sack", unruffled.own("sack", Patient)], **asked)
+    call = dict(grid={"tcp.window": [20, 50]}, seeds=1, duration="5 s", store=store, quiet=True)
+    found = unruffled.sweep("rr-3", variants=["sack", unruffled.own("sack", Patient)], **call)
     assert sorted(set(found.rows["variant"])) == ["sack", "sack+patient"]
     from unruffled import _core
 
     again = _core.plan(
         _core.grid(
-            {"grid": asked["grid"]}, "rr-3", {"variants": "sack", "seeds": 1, "duration": "5 s"}
+            {"grid": call["grid"]}, "rr-3", {"variants": "sack", "seeds": 1, "duration": "5 s"}
         ),
         None,
         [unruffled.own("sack", Patient)],
         store,
     )
-    assert (again.runs, again.missing) == (4, 2), "what Python does may change"
+    assert (again.runs, again.missing) == (4, 2), "results of detectors in Python are not stored"

@@ -1,4 +1,4 @@
-"""A refusal is one line that names Python's argument, and no flag of the command."""
+"""Errors are one line, which names the argument of Python and not the flag of the command."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def sweep(**call):
 
 
 def race(**call):
-    # No kernel has this one: what is right up to there is refused for it.
+    # No kernel has this algorithm, so that valid arguments are refused before a race begins.
     return unruffled.race(**{"kernel": ["nix"], "progress": False, **call})
 
 
-PROVOKED = [
+REFUSED = [
     # Keys that are set.
     (compare, {"set": {"tcp.windw": 3}}, "set: tcp.windw: unknown key"),
     (
@@ -73,7 +73,7 @@ PROVOKED = [
     (compare, {"set": {"warmup": "2000 s"}}, "set: warmup: expected less than"),
     (compare, {"set": {"name": "a\x07b"}}, "set: name: expected no control characters"),
     (compare, {"set": {"path.hops": "nowhere"}}, "set: path.hops: no table"),
-    # Arguments that stand for keys.
+    # Arguments that set keys.
     (compare, {"seeds": 0}, "seeds: expected a whole number from 1"),
     (compare, {"seeds": -3}, "seeds: expected a whole number from 1"),
     (compare, {"duration": "x"}, "duration: expected a time"),
@@ -183,19 +183,19 @@ RACES = [
 ]
 
 
-@pytest.mark.parametrize(("run", "call", "wanted"), PROVOKED)
-def test_an_error_names_the_argument_and_no_flag(run, call, wanted):
-    with pytest.raises(unruffled.Error) as told:
+@pytest.mark.parametrize(("run", "call", "expected"), REFUSED)
+def test_an_error_names_the_argument_and_no_flag(run, call, expected):
+    with pytest.raises(unruffled.Error) as raised:
         run(**call)
-    assert wanted in one_line(told.value)
+    assert expected in one_line(raised.value)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="races need Linux")
-@pytest.mark.parametrize(("call", "wanted"), RACES)
-def test_an_error_of_a_race_names_the_argument_and_no_flag(call, wanted):
-    with pytest.raises(unruffled.Error) as told:
+@pytest.mark.parametrize(("call", "expected"), RACES)
+def test_an_error_of_a_race_names_the_argument_and_no_flag(call, expected):
+    with pytest.raises(unruffled.Error) as raised:
         race(**call)
-    assert wanted in one_line(told.value)
+    assert expected in one_line(raised.value)
 
 
 def test_an_error_of_an_analysis_names_no_flag(tmp_path):
@@ -203,15 +203,15 @@ def test_an_error_of_an_analysis_names_no_flag(tmp_path):
     unruffled.record(file, "in-order", duration="1 s", set={"bottleneck.rate": "1 Mbit/s"})
     found = unruffled.analyze(file)
     for transfer in (0, -1, 9, 2**40, "1", 1.5, None.__class__):
-        with pytest.raises(unruffled.Error, match="transfer") as told:
+        with pytest.raises(unruffled.Error, match="transfer") as raised:
             found.scenario(transfer)
-        one_line(told.value)
-    with pytest.raises(unruffled.Error) as told:
+        one_line(raised.value)
+    with pytest.raises(unruffled.Error) as raised:
         found.scenario(1, "nix")
-    assert "nix" in one_line(told.value)
+    assert "nix" in one_line(raised.value)
     with pytest.raises(unruffled.Error, match="path: expected a file's path, found int"):
         found.report(5)
-    # It waits for the application, and never fills its path.
+    # Limited by the window, the transfer never fills its path.
     idle = tmp_path / "idle.pcapng"
     unruffled.record(idle, "in-order", duration="20 s", set={"tcp.window": 2})
     try:
@@ -221,13 +221,13 @@ def test_an_error_of_an_analysis_names_no_flag(tmp_path):
 
 
 @pytest.mark.parametrize("word", ["see --set", "--sets", "--set=3", "a--set", "x --variantss y"])
-def test_what_people_gave_is_quoted_as_it_was(word):
-    with pytest.raises(unruffled.Error) as told:
+def test_given_values_are_quoted_unchanged(word):
+    with pytest.raises(unruffled.Error) as raised:
         unruffled.scenario("rr-3", set={"duration": word})
-    assert word in str(told.value) or word.replace("--set", "set") in str(told.value)
+    assert word in str(raised.value) or word.replace("--set", "set") in str(raised.value)
 
 
-JUNK = [
+INVALID = [
     object(),
     b"x",
     1j,
@@ -253,11 +253,11 @@ JUNK = [
     unruffled.Rule(3),
     unruffled.own("sack", object),
 ]
-# What the call is made with beside the argument that makes no sense.
+# The other arguments of a call with one invalid argument.
 CALLS = {
     unruffled.compare: {"scenario": "rr-3", **SHORT},
     unruffled.sweep: {"scenario": "rr-3", "grid": {}, **SHORT, **QUIET},
-    # Neither is there, so that no race begins whatever takes the place of one.
+    # Neither name exists, so that no race begins if one of them is replaced by a valid name.
     unruffled.race: {"kernel": ["nix"], "variants": ["nix"], "progress": False},
     unruffled.record: {"path": "/dev/null", "duration": "1 s"},
     unruffled.analyze: {"capture": "/dev/null", "progress": False},
@@ -266,8 +266,8 @@ CALLS = {
     unruffled.save_scenario: {"name": "rr-3", "force": True},
     unruffled.own: {"base": "sack", "detector": object},
 }
-# What errors call them: the file that is read or written, a grid's keys, the sender.
-CALLED = {
+# How messages may name an argument: itself, the file, a key of the grid, or the sender.
+NAMED_AS = {
     "capture": "capture|/dev/null|nix|x|^[ �]: cannot be read",
     "scenario": "scenario|nix|/nowhere/x",
     "path_or_dict": "path_or_dict|scenario|nix|/nowhere/x",
@@ -282,23 +282,25 @@ CALLED = {
 
 
 @pytest.mark.parametrize("function", CALLS, ids=lambda function: function.__name__)
-@pytest.mark.parametrize("junk", JUNK, ids=lambda junk: f"{type(junk).__name__}-{str(junk)[:9]}")
-def test_whatever_an_argument_is_it_is_taken_or_named(function, junk, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "invalid", INVALID, ids=lambda invalid: f"{type(invalid).__name__}-{str(invalid)[:9]}"
+)
+def test_every_argument_is_accepted_or_named_in_an_error(function, invalid, tmp_path, monkeypatch):
     if function is unruffled.race and sys.platform != "linux":
         pytest.skip("races need Linux")
     monkeypatch.chdir(tmp_path)
     for argument in inspect.signature(function).parameters:
         if argument in ("progress", "quiet"):
             continue
-        if isinstance(junk, str) and argument in ("path", "store") and junk:
+        if isinstance(invalid, str) and argument in ("path", "store") and invalid:
             continue
         try:
-            function(**{**CALLS[function], argument: junk})
+            function(**{**CALLS[function], argument: invalid})
         except unruffled.Error as error:
             line = one_line(error)
-            named = CALLED.get(argument, argument)
+            named = NAMED_AS.get(argument, argument)
             if function is unruffled.race:
                 named += "|nix|race:"
-            if junk == {1: 2} or junk == [object()]:
+            if invalid == {1: 2} or invalid == [object()]:
                 named += "|keys"
             assert re.search(named, line), (argument, line)

@@ -1,4 +1,4 @@
-"""``docs/python.md``: every block runs, and what its tables say is so."""
+"""``docs/python.md``: every block runs, and its tables are correct."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Give a folder with the grid file of the guide, and no store from before."""
+    """Return a folder with the grid file of the guide, and an empty cache."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (grid,) = blocks("toml")
@@ -33,7 +33,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def short(monkeypatch):
-    """Shorten runs: what the guide asks for is asked for, but for less time and fewer seeds."""
+    """Run the guide's calls for less time and with fewer seeds than it asks for."""
     for name in ("compare", "sweep"):
         function = getattr(unruffled, name)
 
@@ -49,7 +49,7 @@ def test_every_block_of_python_runs(folder, short, monkeypatch):
     pytest.importorskip("pandas")
     pytest.importorskip("scipy")
     distributed = pytest.importorskip("distributed")
-    # Blocks are one program after another: classes of a detector have to be those of a module.
+    # The blocks form one program. Workers can only import a detector's class from a module.
     names: dict[str, object] = {"__name__": "guide"}
     monkeypatch.setattr(unruffled.sweep, "__kwdefaults__", unruffled.sweep.__kwdefaults__)
     assert len(blocks("python")) >= 4
@@ -65,7 +65,7 @@ def test_every_block_of_python_runs(folder, short, monkeypatch):
     assert patient().rule(unruffled.View()) == unruffled.Rule(3)
 
 
-def test_every_line_for_a_shell_is_a_command_that_there_is(command, folder):
+def test_every_line_for_a_shell_runs(command, folder):
     Path("grid.toml").write_text(
         Path("grid.toml").read_text().replace("seeds = 5", "seeds = 1").replace('"10 s"', '"1 s"')
     )
@@ -91,12 +91,12 @@ def test_every_line_for_a_shell_is_a_command_that_there_is(command, folder):
         assert f"\n{extra} = [" in settings
 
 
-def test_extras_have_what_notebooks_need():
+def test_the_extras_have_the_packages_that_notebooks_import():
     import tomllib
 
     settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     extras = settings["project"]["optional-dependencies"]
-    names = {re.split(r"[<>=]", wanted)[0] for wanted in extras["notebooks"]}
+    names = {re.split(r"[<>=]", requirement)[0] for requirement in extras["notebooks"]}
     assert {"ipykernel", "ipywidgets", "matplotlib", "polars"} <= names
     imported = set()
     for file in (Path(__file__).parents[1] / "examples").glob("*.ipynb"):
@@ -108,7 +108,7 @@ def test_extras_have_what_notebooks_need():
     assert imported - set(sys.stdlib_module_names) - {"unruffled", "numpy"} <= names
 
 
-def test_the_sizes_of_the_sweep_are_those_of_the_text(folder):
+def test_the_sizes_of_sweeps_in_the_text_are_correct(folder):
     pytest.importorskip("scipy")
     from unruffled import _sweep
 
@@ -125,7 +125,7 @@ def test_the_sizes_of_the_sweep_are_those_of_the_text(folder):
     assert planned.points == 2 * 5 * 50
 
 
-def test_the_table_of_functions_has_their_arguments_in_their_order():
+def test_the_table_of_functions_has_their_arguments_in_order():
     rows = re.findall(r"^\| `(\w+)\((.*?)\)` \|", TEXT, re.M)
     functions = {name for name, _ in rows if hasattr(unruffled, name)}
     assert functions == {
@@ -134,11 +134,12 @@ def test_the_table_of_functions_has_their_arguments_in_their_order():
     for name, written in rows:
         if not hasattr(unruffled, name):
             continue
-        wanted = [word for word in re.split(r",\s*", written) if word and word != "…"]
-        assert wanted == list(inspect.signature(getattr(unruffled, name)).parameters)[: len(wanted)]
+        expected = [word for word in re.split(r",\s*", written) if word and word != "…"]
+        parameters = list(inspect.signature(getattr(unruffled, name)).parameters)
+        assert expected == parameters[: len(expected)]
 
 
-def test_what_the_table_of_results_says(folder, short):
+def test_results_work_as_the_table_of_results_says(folder, short):
     polars = pytest.importorskip("polars")
     duckdb = pytest.importorskip("duckdb")
     pandas = pytest.importorskip("pandas")
@@ -180,7 +181,7 @@ def test_readers_of_arrow_need_no_pyarrow(short, monkeypatch):
     assert duckdb.sql("SELECT count(*) FROM found").fetchall() == [(2,)]
 
 
-def test_links_of_the_guide_lead_somewhere():
+def test_links_of_the_guide_have_targets():
     for target in re.findall(r"\]\(([^)#]+)\)", TEXT):
         if "://" not in target:
             assert (Path(__file__).parents[2] / "docs" / target).exists(), target

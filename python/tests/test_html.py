@@ -1,4 +1,4 @@
-"""What a notebook shows: tables that a screen reader can read, without markup from outside."""
+"""The HTML of results in notebooks: accessible tables, with all text escaped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NASTY = "<script>alert('x & \"y\"')</script>"
 
 
 class Page(HTMLParser):
-    """Reads a page: its tables as cells, its words, and its tags."""
+    """Parses a page into the cells of its tables, its text, and its tags."""
 
     VOID = ("br",)
 
@@ -25,7 +25,7 @@ class Page(HTMLParser):
         self.words = ""
         self.feed(html)
         self.close()
-        assert self.open == [], "all is closed"
+        assert self.open == [], "every tag is closed"
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
@@ -68,15 +68,15 @@ SEVERAL = {
 def shown(tmp_path_factory):
     capture = tmp_path_factory.mktemp("capture") / "a<b>&'c'.pcapng"
     unruffled.record(capture, "few-late", "rack+cubic", duration="5 s")
-    asked = dict(variants=["sack", "rack"], seeds=1, duration="1 s", store=False, quiet=True)
+    call = dict(variants=["sack", "rack"], seeds=1, duration="1 s", store=False, quiet=True)
     return {
         "comparison": unruffled.compare("rr-3", ["sack", "rr-ta"], 2, "5 s"),
         "flows": unruffled.compare(SEVERAL),
-        "sweep": unruffled.sweep(SEVERAL, {"l.queue": [10, 20]}, **asked),
+        "sweep": unruffled.sweep(SEVERAL, {"l.queue": [10, 20]}, **call),
         "analysis": unruffled.analyze(capture),
         "senders": unruffled.variants(),
         "scenario": unruffled.scenario(SEVERAL),
-        "table": unruffled.sweep(SEVERAL, {"l.queue": [10, 20]}, **asked).rows,
+        "table": unruffled.sweep(SEVERAL, {"l.queue": [10, 20]}, **call).rows,
         "long": unruffled.compare("rr-3", ["sack"], 1, "5 s").traces,
         "no rows": unruffled.compare("rr-3", ["sack"], 1, "5 s").flows,
     }
@@ -96,14 +96,14 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_tables_can_be_read_by_a_machine(shown, name):
+def test_tables_are_accessible(shown, name):
     page = Page(shown[name]._repr_html_())
     assert page.tables
     assert all(caption.strip() for caption in page.captions[:1])
     for table in page.tables:
-        assert len({len(line) for line in table}) == 1, "as many cells in each line"
-        assert all(head.strip() for head in table[0]), "every column has a head"
-        assert all(line[0].strip() for line in table), "every line has a name"
+        assert len({len(line) for line in table}) == 1, "every row has as many cells"
+        assert all(head.strip() for head in table[0]), "every column has a header"
+        assert all(line[0].strip() for line in table), "every row has a header"
     scopes = [attributes.get("scope") for tag, attributes in page.tags if tag == "th"]
     assert set(scopes) <= {"col", "row"}
     assert scopes.count("col") == sum(len(table[0]) for table in page.tables)
@@ -111,7 +111,7 @@ def test_tables_can_be_read_by_a_machine(shown, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_fetched_nor_run_and_no_text_is_markup(shown, name):
+def test_nothing_is_fetched_or_run_and_all_text_is_escaped(shown, name):
     html = shown[name]._repr_html_()
     page = Page(html)
     assert {tag for tag, _ in page.tags} <= {
@@ -150,7 +150,7 @@ def test_a_notebook_shows_the_numbers_of_the_text(shown, name):
     assert page.captions[0].split()[0] in head
 
 
-def test_a_table_of_each_group_and_link_is_shown(shown):
+def test_groups_and_links_have_tables(shown):
     page = Page(shown["flows"]._repr_html_())
     assert [table[1][0] for table in page.tables[:2]] == ["sack", "sack"]
     assert len(page.tables) >= 2

@@ -1,4 +1,4 @@
-"""The notebooks run from top to bottom, and are committed with what they show."""
+"""The notebooks run from top to bottom, and are committed with their outputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.ipynb"))
 
-# What belongs to a machine: folders, addresses of objects, times of day, hosts.
+# Outputs that differ between machines: folders, addresses of objects, times of day, tracebacks.
 OF_A_MACHINE = re.compile(
     r"(?<![\w.])/(home|root|tmp|work|usr|var|opt|Users|private)\b|0x[0-9a-f]{6,}|\d\d:\d\d:\d\d|Traceback"
 )
@@ -31,14 +31,14 @@ def code(notebook):
 
 
 def kinds(cell):
-    """Give what a cell shows: streams by name, results by their formats."""
+    """Return a cell's outputs: the names of streams, the formats of results."""
     shown = []
     for output in cell.outputs:
         shown.append(output.get("name") or tuple(sorted(output.data)))
     return shown
 
 
-def test_a_notebook_runs_and_shows_what_the_committed_one_shows(file, tmp_path, monkeypatch):
+def test_a_notebook_runs_and_has_outputs_of_the_committed_kinds(file, tmp_path, monkeypatch):
     nbformat = pytest.importorskip("nbformat")
     pytest.importorskip("nbclient")
     pytest.importorskip("matplotlib")
@@ -50,18 +50,18 @@ def test_a_notebook_runs_and_shows_what_the_committed_one_shows(file, tmp_path, 
 
     ran = execute(file, tmp_path)
     shown = [out for cell in code(ran) for out in cell.outputs]
-    assert any("image/png" in out.get("data", {}) for out in shown), "a picture is drawn"
+    assert any("image/png" in out.get("data", {}) for out in shown), "a figure is drawn"
     committed = nbformat.read(file, as_version=4)
     assert [cell.source for cell in ran.cells] == [cell.source for cell in committed.cells]
     assert [kinds(cell) for cell in code(ran)] == [kinds(cell) for cell in code(committed)]
     again = execute(file, tmp_path)
-    # A second run, that has the store of the first, shows the same.
+    # A second run, with the first one's store, has the same outputs.
     assert [cell.outputs for cell in code(again)] == [cell.outputs for cell in code(ran)]
     assert not OF_A_MACHINE.search(text_of(ran))
 
 
 def text_of(notebook):
-    """Give all text of a notebook's outputs and metadata."""
+    """Return all text of a notebook's outputs and metadata."""
     parts = [repr(notebook.metadata)]
     for cell in notebook.cells:
         parts.append(repr(cell.metadata))
@@ -72,7 +72,7 @@ def text_of(notebook):
     return "\n".join(parts)
 
 
-def test_a_committed_notebook_is_whole_small_and_of_no_machine(file):
+def test_a_committed_notebook_is_complete_small_and_independent_of_its_machine(file):
     nbformat = pytest.importorskip("nbformat")
     notebook = nbformat.read(file, as_version=4)
     nbformat.validate(notebook)

@@ -1,4 +1,4 @@
-"""The examples of the documentation hold."""
+"""The examples in docstrings, and the list of senders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unruffled import _compare, _detector, _sweep
 
 
 @pytest.mark.parametrize("module", [unruffled, _compare, _detector, _sweep])
-def test_examples_of_the_documentation_hold(module, tmp_path, monkeypatch):
+def test_examples_in_docstrings_are_correct(module, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     failed, tried = doctest.testmod(module)
     assert tried > 0

@@ -1,4 +1,4 @@
-"""``race``, where there are the rights; what it refuses, anywhere."""
+"""``race``, where privileges allow; its errors, everywhere."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from conftest import in_python
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="races need Linux")
 
 
-def rights() -> bool:
-    made = subprocess.run(
+def is_privileged() -> bool:
+    ran = subprocess.run(
         ["unshare", "--net", "--pid", "--fork", "true"], capture_output=True, check=False
     )
-    return made.returncode == 0 and Path("/dev/net/tun").exists()
+    return ran.returncode == 0 and Path("/dev/net/tun").exists()
 
 
-def test_real_packets_give_rows():
-    if not rights():
-        pytest.skip("no rights to make network namespaces")
+def test_a_race_with_real_packets_gives_rows():
+    if not is_privileged():
+        pytest.skip("no privileges to create network namespaces")
     found = unruffled.race("in-order", kernel=["reno"], variants=["sack"], bytes="300 kB")
     assert found.rows["variant"] == ["kernel-reno", "sack"]
     assert all(goodput > 0 for goodput in found.rows["goodput_bps"])
@@ -48,16 +48,16 @@ def test_real_packets_give_rows():
         ),
     ],
 )
-def test_errors_are_exceptions_with_the_line_of_the_command(command, call, arguments):
+def test_errors_are_exceptions_with_the_message_of_the_command(command, call, arguments):
     refused = command("race", *arguments, "--no-report")
     assert refused.returncode == 2
-    with pytest.raises(unruffled.Error) as told:
+    with pytest.raises(unruffled.Error) as raised:
         unruffled.race(**call)
-    assert str(told.value) == in_python(refused.stderr)
+    assert str(raised.value) == in_python(refused.stderr)
 
 
 @pytest.mark.parametrize(
-    ("call", "wanted"),
+    ("call", "expected"),
     [
         ({"kernel": 5}, "kernel: expected names, found int"),
         ({"variants": [unruffled.own("sack", object)]}, "variants: expected names, found Own"),
@@ -69,6 +69,6 @@ def test_errors_are_exceptions_with_the_line_of_the_command(command, call, argum
         ({"reverse": True, "variants": "sack"}, "reverse and variants: expected only one of them"),
     ],
 )
-def test_arguments_that_make_no_sense_are_named(call, wanted):
-    with pytest.raises(unruffled.Error, match=wanted):
+def test_invalid_arguments_are_named(call, expected):
+    with pytest.raises(unruffled.Error, match=expected):
         unruffled.race(**call)

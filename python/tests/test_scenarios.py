@@ -8,19 +8,19 @@ import unruffled
 from conftest import Command
 
 
-def test_the_list_is_the_commands(command: Command) -> None:
+def test_the_list_is_that_of_the_command(command: Command) -> None:
     printed = command("scenarios", "--json").stdout
     assert unruffled.scenarios() == json.loads(printed)
 
 
-def test_every_name_is_a_scenario_of_that_title() -> None:
+def test_every_listed_scenario_has_the_listed_title() -> None:
     listed = unruffled.scenarios()
     assert len(listed) > 10
     for one in listed:
         assert unruffled.scenario(one["name"]).title == one["title"]
 
 
-def test_a_file_is_saved_and_replaced_only_by_force(tmp_path: Path) -> None:
+def test_a_changed_file_is_replaced_only_by_force(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     assert unruffled.save_scenario("spray", path) == path
     text = path.read_text()
@@ -33,6 +33,6 @@ def test_a_file_is_saved_and_replaced_only_by_force(tmp_path: Path) -> None:
     assert path.read_text() == text
 
 
-def test_an_unknown_name_says_what_was_meant(tmp_path: Path) -> None:
+def test_an_error_about_an_unknown_name_suggests_a_similar_one(tmp_path: Path) -> None:
     with pytest.raises(unruffled.Error, match=r"did you mean spray\?"):
         unruffled.save_scenario("spary", tmp_path / "x.toml")

@@ -1,4 +1,4 @@
-"""Sweeps: the same here, in the command, and on a cluster that loses and gains workers."""
+"""Sweeps have the same rows in the package, in the command, and on a changing cluster."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_command_and_package_draw_the_same_hypercube(command, tmp_path):
     assert theirs.returncode == 0, theirs.stderr
     ours = unruffled.sweep(grid=file, store=False, quiet=True)
     assert ours.to_csv() == theirs.stdout
-    # One point in each twentieth of the range: that is what a Latin hypercube is.
+    # A Latin hypercube of 20 points has one in each twentieth of the range.
     fractions = ours.rows["delayed.fraction"]
     assert sorted(int(fraction / 0.3 * 20) for fraction in fractions) == list(range(20))
     none = command("sweep", str(file), env=os.environ | {"UNRUFFLED_PYTHON": "/nowhere"})
@@ -89,36 +89,36 @@ def test_command_and_package_draw_the_same_hypercube(command, tmp_path):
     assert "sample.method: latin is drawn by SciPy" in none.stderr
 
 
-def test_what_the_store_has_is_not_run_again(command, grid, tmp_path):
+def test_stored_results_are_not_run_again(command, grid, tmp_path):
     store = tmp_path / "runs.sqlite"
     first = command("sweep", str(grid), "--csv", "--store", str(store))
     from unruffled import _core
 
     planned = _core.plan(_core.grid(grid), None, None, store)
-    assert (planned.runs, planned.missing) == (24, 0), "the command's store is the package's"
+    assert (planned.runs, planned.missing) == (24, 0), "command and package share the store"
     assert unruffled.sweep(grid=grid, store=store, quiet=True).to_csv() == first.stdout
     wider = _core.plan(_core.grid(grid, None, {"seeds": 3}), None, None, store)
     assert (wider.runs, wider.missing) == (36, 12)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_is_told_in_one_line(grid):
+def test_a_full_disk_is_an_error_of_one_line(grid):
     sweep = [sys.executable, "-m", "unruffled", "sweep", str(grid), "--csv", "--no-store"]
     with open("/dev/full", "w") as full:
         refused = subprocess.run(sweep, stdout=full, stderr=subprocess.PIPE, text=True)
-    _, *told = refused.stderr.splitlines()
-    assert told == ["unruffled: standard output: No space left on device (os error 28)"]
+    _, *messages = refused.stderr.splitlines()
+    assert messages == ["unruffled: standard output: No space left on device (os error 28)"]
     assert refused.returncode == 2
 
 
-def test_what_will_be_run_is_said_before(capsys):
+def test_the_size_of_a_sweep_is_printed_first(capsys):
     unruffled.sweep(**{**CALL, "quiet": False}, store=False, jobs=2)
-    said = capsys.readouterr().err
-    assert said == "rr-3: 6 points, 24 runs: less than a second on 2 cores\n"
+    printed = capsys.readouterr().err
+    assert printed == "rr-3: 6 points, 24 runs: less than a second on 2 cores\n"
 
 
 @pytest.mark.parametrize(
-    ("call", "wanted"),
+    ("call", "expected"),
     [
         ({}, "sweep: expected a scenario, or a grid file that names one"),
         ({"scenario": "nix", "grid": {}}, "nix: no such scenario: expected rr-3"),
@@ -153,20 +153,20 @@ def test_what_will_be_run_is_said_before(capsys):
         ),
     ],
 )
-def test_errors_are_exceptions_of_one_line(call, wanted):
-    with pytest.raises(unruffled.Error) as told:
+def test_errors_are_exceptions_of_one_line(call, expected):
+    with pytest.raises(unruffled.Error) as raised:
         unruffled.sweep(**call, store=False, quiet=True)
-    assert wanted in str(told.value)
-    assert "\n" not in str(told.value)
+    assert expected in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("store", [None, 1])
-def test_a_store_that_is_none_is_refused(store):
+def test_an_invalid_store_is_refused(store):
     with pytest.raises(unruffled.Error, match="store: expected a file, True or False, found "):
         unruffled.sweep(**CALL, store=store)
 
 
-def test_where_the_usual_store_cannot_be_kept_a_warning_says_so(monkeypatch, tmp_path):
+def test_a_usual_store_that_cannot_be_written_is_a_warning(monkeypatch, tmp_path):
     (tmp_path / "taken").write_text("no folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "taken"))
     with pytest.warns(UserWarning, match=r"runs.sqlite: .*: results are not kept \(see store\)"):
@@ -175,8 +175,8 @@ def test_where_the_usual_store_cannot_be_kept_a_warning_says_so(monkeypatch, tmp
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_child_that_was_forked_sweeps_as_its_parent_does():
-    # In a process of its own: one with threads of others should not be forked.
+def test_a_sweep_in_a_forked_child_is_that_of_its_parent():
+    # Run in a new process, since one that has other threads should not fork.
     program = f"""
 import os, unruffled
 call = {CALL!r}
@@ -211,7 +211,7 @@ def cluster():
         yield cluster
 
 
-def test_a_worker_killed_and_one_that_joins_late_change_nothing(cluster):
+def test_killed_and_added_workers_do_not_change_the_results(cluster):
     from distributed import Client
 
     undisturbed = unruffled.sweep(**LONG).to_csv()
@@ -220,7 +220,7 @@ def test_a_worker_killed_and_one_that_joins_late_change_nothing(cluster):
         killed: list[int] = []
 
         def disturb() -> None:
-            # In the middle: runs are at work, and others wait.
+            # Kill a worker while it has runs, and others are still to do.
             while not killed:
                 for address, keys in client.processing().items():
                     if keys and not killed:
@@ -233,11 +233,11 @@ def test_a_worker_killed_and_one_that_joins_late_change_nothing(cluster):
         disturbed = unruffled.sweep(**LONG, client=client, batch_s=0.1)
         disturber.join(60)
         assert killed
-        assert killed[0] > 0, "runs were in flight"
+        assert killed[0] > 0, "the killed worker had runs"
         assert disturbed.to_csv() == undisturbed
 
 
-def test_dask_uses_the_store_and_takes_detectors_of_python(cluster, tmp_path):
+def test_dask_uses_the_store_and_runs_detectors_in_python(cluster, tmp_path):
     from distributed import Client
 
     class Three:
@@ -249,10 +249,10 @@ def test_dask_uses_the_store_and_takes_detectors_of_python(cluster, tmp_path):
         unruffled.sweep(**CALL, store=store, client=client)
         from unruffled import _core
 
-        asked = _core.grid(
+        grid = _core.grid(
             {"grid": CALL["grid"]}, "rr-3", {"variants": "sack,rack", "seeds": 2, "duration": "3 s"}
         )
-        assert _core.plan(asked, None, None, store).missing == 0
+        assert _core.plan(grid, None, None, store).missing == 0
         own = {**CALL, "variants": ["sack", unruffled.own("sack", Three)], "seeds": 1}
         rows = unruffled.sweep(**own, store=store, client=client).rows.to_pylist()
     goodput = {(row["point"], row["variant"]): row["goodput_bps"] for row in rows}
@@ -260,7 +260,7 @@ def test_dask_uses_the_store_and_takes_detectors_of_python(cluster, tmp_path):
     assert all(goodput[p, "sack"] == goodput[p, "sack+three"] for p in range(6))
 
 
-def test_the_command_hands_over_to_dask(command, cluster, grid):
+def test_the_command_can_run_on_dask(command, cluster, grid):
     here = command("sweep", str(grid), "--csv", "--no-store")
     more = os.environ | {"UNRUFFLED_PYTHON": sys.executable}
     there = command(
@@ -279,7 +279,7 @@ def test_the_command_hands_over_to_dask(command, cluster, grid):
 
 
 @pytest.mark.parametrize("address", ["nonsense", " ", "http://scheduler:8786"])
-def test_an_address_that_is_none_is_refused_at_once(command, grid, address):
+def test_an_invalid_address_is_refused_at_once(command, grid, address):
     pytest.importorskip("distributed")
     more = os.environ | {"UNRUFFLED_PYTHON": sys.executable}
     refused = command("sweep", str(grid), "--no-store", "--dask", address, env=more, timeout=60)
@@ -288,7 +288,7 @@ def test_an_address_that_is_none_is_refused_at_once(command, grid, address):
     assert refused.stderr.count("\n") == 1
 
 
-def test_results_of_another_version_are_refused():
+def test_invalid_results_of_workers_are_refused():
     from unruffled import _core
 
     planned = _core.plan(_core.grid({"grid": {}}, "rr-3", {"duration": "1 s"}))

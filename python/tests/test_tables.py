@@ -1,4 +1,4 @@
-"""Tables reach those who read Arrow, without a copy where they take none."""
+"""Tables can be read by polars, DuckDB and pandas, and without any of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_polars_reads_results_and_tables(found):
     assert frame.equals(found.rows.to_polars())
     assert frame.columns == found.rows.column_names
     assert frame["goodput_bps"].to_list() == found.rows["goodput_bps"]
-    assert frame["dupthresh_mean"].null_count() == 2, "RACK has none"
+    assert frame["dupthresh_mean"].null_count() == 2, "RACK has no threshold"
     assert frame["seed"].dtype == polars.UInt64
     assert polars.DataFrame(found.traces).height == len(found.traces)
 
@@ -40,7 +40,7 @@ def test_pandas_reads_tables(found):
     assert frame.groupby("variant")["seed"].count().tolist() == [2, 2]
 
 
-def test_tables_can_be_read_without_any_of_these(found):
+def test_tables_can_be_read_without_other_packages(found):
     rows = found.rows.to_pylist()
     assert rows[0]["variant"] == "sack"
     assert found.rows.to_pydict()["seed"] == [1, 2, 1, 2]
@@ -50,7 +50,7 @@ def test_tables_can_be_read_without_any_of_these(found):
     assert "4 rows of scenario" in repr(found.rows)
 
 
-def test_a_table_can_be_taken_twice_and_outlives_its_source():
+def test_a_table_can_be_exported_twice_and_outlives_its_source():
     polars = pytest.importorskip("polars")
     rows = unruffled.compare("rr-3", ["sack"], 1, "5 s").rows
     one, two = polars.DataFrame(rows), polars.DataFrame(rows)
@@ -58,7 +58,7 @@ def test_a_table_can_be_taken_twice_and_outlives_its_source():
     assert one.equals(two)
 
 
-def test_tables_of_flows_and_links_have_their_columns_where_there_is_but_one_flow(found):
+def test_empty_tables_of_flows_and_links_have_the_same_columns(found):
     several = {
         "variants": ["sack"],
         "duration": "2 s",
@@ -73,7 +73,7 @@ def test_tables_of_flows_and_links_have_their_columns_where_there_is_but_one_flo
         assert one.column_names == full.column_names
 
 
-def test_frames_without_rows_have_their_types(found):
+def test_empty_frames_have_the_types_of_columns(found):
     polars = pytest.importorskip("polars")
     flows = polars.DataFrame(found.flows)
     assert flows.height == 0

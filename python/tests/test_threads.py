@@ -1,4 +1,4 @@
-"""Whatever takes time leaves Python's other threads their turns, and ends at Ctrl-C."""
+"""Long calls let other threads of Python run, and end at Ctrl-C."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ import unruffled
 
 LONG = 'variants=["sack"], seeds=10_000, duration="1000000 s"'
 
-# A pipe that is never written is never read to its end; the rest is work for days.
+# Calls that would take days, or wait forever to read a pipe without a writer.
 INTERRUPTED = {
     "compare": f'unruffled.compare("rr-3", {LONG})',
     "compare with a bar": f'unruffled.compare("rr-3", {LONG}, progress=True)',
     "record": 'unruffled.record("x.pcapng", "rr-3", duration="1000000 s")',
     "sweep": f'unruffled.sweep("rr-3", {{"tcp.window": [20, 50]}}, {LONG}, store=False)',
-    "a scenario of a pipe": 'unruffled.scenario("pipe")',
-    "a comparison of a pipe": 'unruffled.compare("pipe")',
-    "a race of a pipe": 'unruffled.race("pipe")',
-    "a record of a pipe": 'unruffled.record("x.pcapng", "pipe")',
-    "a sweep of a pipe": 'unruffled.sweep("pipe", {}, store=False)',
-    "a grid that is a pipe": 'unruffled.sweep(grid="pipe", store=False)',
-    "a capture that is a pipe": 'unruffled.analyze("pipe")',
-    "a detector of Python": (
+    "a scenario from a pipe": 'unruffled.scenario("pipe")',
+    "a comparison from a pipe": 'unruffled.compare("pipe")',
+    "a race from a pipe": 'unruffled.race("pipe")',
+    "a record from a pipe": 'unruffled.record("x.pcapng", "pipe")',
+    "a sweep from a pipe": 'unruffled.sweep("pipe", {}, store=False)',
+    "a grid from a pipe": 'unruffled.sweep(grid="pipe", store=False)',
+    "a capture from a pipe": 'unruffled.analyze("pipe")',
+    "a detector in Python": (
         'unruffled.compare("rr-3", [unruffled.own("sack", Three)], 1, "1000000 s")'
     ),
 }
 
 
 @pytest.mark.parametrize("call", INTERRUPTED.values(), ids=INTERRUPTED)
-def test_ctrl_c_ends_it(call, interrupted, tmp_path, monkeypatch):
+def test_ctrl_c_ends_long_calls(call, interrupted, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe")
     program = f"""
@@ -41,7 +41,7 @@ try:
     {call}
 except KeyboardInterrupt:
     print("stopped", flush=True)
-    # The pipe is still waited for.
+    # A thread still waits for the pipe.
     import os
     os._exit(0)
 """
@@ -76,7 +76,7 @@ LONG_ENOUGH = {
 
 
 @pytest.mark.parametrize("work", LONG_ENOUGH.values(), ids=LONG_ENOUGH)
-def test_other_threads_run_meanwhile(work, capture, swept):
+def test_other_threads_run_during_long_calls(work, capture, swept):
     turns, over = [0], threading.Event()
 
     def count() -> None:
@@ -94,7 +94,7 @@ def test_other_threads_run_meanwhile(work, capture, swept):
         thread.join()
 
 
-def test_several_threads_compare_at_once():
+def test_several_threads_can_compare_at_once():
     alone = unruffled.compare("rr-3", ["sack", "rack"], 2, "5 s")
     found: list[unruffled.Comparison] = []
 

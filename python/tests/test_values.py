@@ -1,4 +1,4 @@
-"""Values are values: equal, hashed where nothing in them is a list, iterated, pickled."""
+"""Equality, hashes, iteration and pickles of the package's values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FACTS = {
 
 
 class Three:
-    """What ``sack`` does; at the top of a module, so that pickle finds it."""
+    """Detect losses as ``sack`` does; at the top of a module, so that pickle finds it."""
 
     def rule(self, view):
         return unruffled.Rule(3)
@@ -40,8 +40,8 @@ GRID = {"delayed.fraction": ["1 %", "10 %"], "tcp.window": {"from": 20, "to": 40
 
 
 def swept(**more):
-    asked = dict(variants=["sack", "rack"], seeds=2, duration="1 s", store=False, quiet=True)
-    return unruffled.sweep("rr-3", GRID, **asked | more)
+    call = dict(variants=["sack", "rack"], seeds=2, duration="1 s", store=False, quiet=True)
+    return unruffled.sweep("rr-3", GRID, **call | more)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_a_pickle_is_equal_and_says_the_same(values, name, protocol):
+def test_an_unpickled_value_is_equal_and_prints_the_same(values, name, protocol):
     value = values[name]
     again = pickle.loads(pickle.dumps(value, protocol))
     assert type(again) is type(value)
@@ -113,20 +113,20 @@ def test_a_pickle_is_equal_and_says_the_same(values, name, protocol):
             assert getattr(again, method)() == getattr(value, method)()
 
 
-def told(value):
+def repr_and_pickle(value):
     return repr(value), pickle.dumps(value)
 
 
-def test_values_cross_the_border_between_processes(values):
+def test_values_can_be_sent_to_other_processes(values):
     # Spawned, so that nothing is inherited.
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         sent = [values[name] for name in NAMES]
-        for value, (said, octets) in zip(sent, pool.map(told, sent), strict=True):
-            assert said == repr(value)
+        for value, (printed, octets) in zip(sent, pool.map(repr_and_pickle, sent), strict=True):
+            assert printed == repr(value)
             assert pickle.loads(octets) == value
 
 
-def test_a_report_of_a_pickle_is_the_same_page(values, tmp_path):
+def test_an_unpickled_result_has_the_same_report(values, tmp_path):
     for name in ("comparison", "flows"):
         value = values[name]
         value.report(tmp_path / "one.html")
@@ -134,7 +134,7 @@ def test_a_report_of_a_pickle_is_the_same_page(values, tmp_path):
         assert (tmp_path / "one.html").read_bytes() == (tmp_path / "other.html").read_bytes()
 
 
-def test_what_cannot_be_pickled_says_what_can(tmp_path):
+def test_an_analysis_is_not_pickled_but_its_tables_are(tmp_path):
     file = tmp_path / "one.pcapng"
     unruffled.record(file, "few-late", duration="2 s")
     found = unruffled.analyze(file)
@@ -146,7 +146,7 @@ def test_what_cannot_be_pickled_says_what_can(tmp_path):
         unruffled._core.restore("Table", b"nonsense")
 
 
-def test_what_differs_is_not_equal(values):
+def test_different_values_are_not_equal(values):
     for name in NAMES:
         assert values[name] != 5
         assert values[name] != None  # noqa: E711
@@ -159,7 +159,7 @@ def test_what_differs_is_not_equal(values):
         assert kind(**fields) != kind()
 
 
-def test_what_is_equal_has_the_same_hash(values):
+def test_equal_values_have_equal_hashes(values):
     scenarios = {unruffled.scenario("rr-3"), unruffled.scenario("rr-3"), values["scenario"]}
     assert len(scenarios) == 2
     for kind, fields in FACTS.items():
@@ -170,7 +170,7 @@ def test_what_is_equal_has_the_same_hash(values):
             hash(values[name])
 
 
-def test_facts_say_what_makes_an_equal_one():
+def test_the_repr_of_facts_evaluates_to_an_equal_value():
     for kind, fields in FACTS.items():
         value = kind(**fields)
         assert eval(repr(value), vars(unruffled)) == value
@@ -193,10 +193,11 @@ def test_results_are_sequences_of_rows_with_columns_by_name(values, name):
         assert column in table
         assert table[column] == [row[column] for row in rows]
     assert "speed" not in table
-    dice = random.Random(7)
+    generator = random.Random(7)
     for _ in range(50):
         cut = slice(
-            *(dice.choice([None, *range(-9, 10)]) for _ in range(2)), dice.choice([1, 2, -1, -3])
+            *(generator.choice([None, *range(-9, 10)]) for _ in range(2)),
+            generator.choice([1, 2, -1, -3]),
         )
         part = table[cut]
         assert isinstance(part, unruffled.Table)
@@ -214,7 +215,7 @@ def test_results_are_sequences_of_rows_with_columns_by_name(values, name):
         table[1.5]
 
 
-def test_results_reach_pandas_and_polars_by_themselves(values):
+def test_pandas_and_polars_read_results(values):
     pandas = pytest.importorskip("pandas")
     polars = pytest.importorskip("polars")
     for name in ("comparison", "sweep", "table", "traces", "no rows", "texts"):
@@ -238,7 +239,7 @@ def test_results_reach_pandas_and_polars_by_themselves(values):
     assert frame.groupby("variant")["goodput_bps"].mean().idxmax() in ("rr-ta", "rack")
 
 
-def test_numbers_reach_polars_without_a_copy(values):
+def test_polars_reads_numbers_without_a_copy(values):
     polars = pytest.importorskip("polars")
     rows = values["traces"]
     one, two = polars.DataFrame(rows), polars.DataFrame(rows)
@@ -247,7 +248,7 @@ def test_numbers_reach_polars_without_a_copy(values):
     assert pointers[0] == pointers[1], "both read the same memory"
 
 
-def test_values_of_detectors_are_made_by_hand():
+def test_values_of_detectors_can_be_constructed():
     rule = Three().rule(unruffled.View(cwnd=20, flight=10))
     assert rule == unruffled.Rule(dupthresh=3)
     numpy = pytest.importorskip("numpy")
@@ -257,7 +258,7 @@ def test_values_of_detectors_are_made_by_hand():
 
 @pytest.mark.parametrize("kind", FACTS)
 @pytest.mark.parametrize("given", [-1, 2**70, "3", b"3", 1.5, float("nan"), [], 1j, object()])
-def test_a_field_that_makes_no_sense_is_named(kind, given):
+def test_an_invalid_field_is_named(kind, given):
     for field in inspect.signature(kind).parameters:
         try:
             made = getattr(kind(**{field: given}), field)

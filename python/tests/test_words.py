@@ -1,4 +1,4 @@
-"""Every name has a docstring that begins with a sentence, and stubs agree with what runs."""
+"""Every public name has a docstring, and the stubs agree with the extension module."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STUB = Path(unruffled.__file__).parent / "_core.pyi"
 
 
 def public() -> Iterator[tuple[str, object]]:
-    """Give all modules, and what is public in them, members too."""
+    """Yield all modules, their public names, and the public members of their classes."""
     modules = [unruffled]
     for found in pkgutil.iter_modules(unruffled.__path__, "unruffled."):
         modules.append(importlib.import_module(found.name))
@@ -43,7 +43,7 @@ def is_member(value: object) -> bool:
 PUBLIC = dict(public())
 
 
-def test_the_walk_finds_what_there_is():
+def test_all_public_names_are_found():
     for name in ("unruffled._core", "unruffled.compare", "unruffled.Table.to_pandas"):
         assert name in PUBLIC
     assert "unruffled.View.srtt_s" in PUBLIC
@@ -60,7 +60,7 @@ def test_every_docstring_begins_with_a_sentence(name):
     assert len(first.split()) >= 3, first
 
 
-def test_what_is_exported_is_there_and_nothing_else_is_public():
+def test_the_exported_names_are_the_public_ones():
     ours = {name.split(".")[1] for name in PUBLIC if name.count(".") == 1}
     ours = {name for name in ours if not name.startswith("_")}
     assert ours | {"MODEL", "__version__"} == set(unruffled.__all__)
@@ -71,7 +71,7 @@ def test_what_is_exported_is_there_and_nothing_else_is_public():
 
 
 def described(tree: ast.Module) -> Iterator[tuple[str, str | None]]:
-    """Give the docstrings of a stub's classes and members."""
+    """Yield the docstrings of a stub's classes, members and functions."""
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             yield node.name, ast.get_docstring(node)
@@ -82,7 +82,7 @@ def described(tree: ast.Module) -> Iterator[tuple[str, str | None]]:
             yield node.name, ast.get_docstring(node)
 
 
-def test_stubs_have_the_words_of_what_runs():
+def test_stubs_have_the_docstrings_of_the_module():
     stub = dict(described(ast.parse(STUB.read_text(encoding="utf-8"))))
     for name, words in stub.items():
         value: object = _core
@@ -91,10 +91,10 @@ def test_stubs_have_the_words_of_what_runs():
         runs = value.__doc__
         assert words == inspect.cleandoc(runs or ""), name
     names = {name.removeprefix("unruffled._core.") for name in PUBLIC if "._core." in name}
-    assert names <= set(stub), "stubs lack some"
+    assert names <= set(stub), "every public name is in the stub"
 
 
-def test_stubs_agree_with_what_runs_signature_by_signature(tmp_path):
+def test_stubs_have_the_signatures_of_the_module(tmp_path):
     pytest.importorskip("mypy")
     settings = tmp_path / "mypy.ini"
     settings.write_text("[mypy]\nignore_missing_imports = True\n")
@@ -118,7 +118,7 @@ def test_help_names_every_argument(name):
         assert f"\n{argument}" in words or f", {argument}" in words, argument
 
 
-def test_help_says_what_there_is():
+def test_the_help_of_the_package_lists_its_functions():
     for name in unruffled.__all__:
         value = getattr(unruffled, name)
         if inspect.isfunction(value):

@@ -9,11 +9,11 @@ Functions
 compare
     Run several senders over a scenario.
 sweep
-    The same at many points, here or on a Dask cluster.
+    Compare senders at many points, here or on a Dask cluster.
 race
-    Let this machine's kernel and our senders send real packets; Linux, root.
+    Compare this machine's kernel and our senders with real packets (Linux, root).
 analyze
-    Read a capture: what slowed its transfers.
+    Find out from a capture what slowed its transfers.
 record
     Write the packets at a sender as a capture.
 scenario
@@ -27,9 +27,9 @@ variants
 own
     Put a loss detector written in Python into a sender.
 
-``help(unruffled.compare)`` has the arguments. What is wrong with them is an
-:class:`Error`, which is a :class:`ValueError` of one line. ``MODEL`` names the
-version of the simulator; results of equal versions are equal.
+``help(unruffled.compare)`` lists the arguments. Invalid arguments raise an
+:class:`Error`, which is a :class:`ValueError` of one line. ``MODEL`` is the
+version of the simulator; equal versions give equal results.
 
 Examples
 --------

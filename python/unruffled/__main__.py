@@ -1,4 +1,4 @@
-"""``python -m unruffled sweep``: what the command starts for ``--dask``."""
+"""``python -m unruffled sweep``, which the command starts for ``--dask``."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def main() -> int:
     sweep.add_argument("--no-store", action="store_true")
     given = parser.parse_args()
     if sys.stdout is None:
-        wanted = "closed: expected a terminal, a file or a pipe"
-        print(f"unruffled: standard output: {wanted}", file=sys.stderr)
+        reason = "closed: expected a terminal, a file or a pipe"
+        print(f"unruffled: standard output: {reason}", file=sys.stderr)
         return 2
     try:
         found = _sweep(given)
@@ -35,13 +35,13 @@ def main() -> int:
         return 130
     text = found.to_json() if given.json else found.to_csv() if given.csv else str(found)
     try:
-        # UTF-8 in every locale, as the command has it.
+        # UTF-8 in every locale, as the command expects.
         sys.stdout.buffer.write(text.encode())
         sys.stdout.flush()
     except OSError as error:
-        # What is left is not tried again when Python ends.
+        # Python would otherwise try to write the rest when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        # A reader that has gone away is no error.
+        # A reader that has closed the pipe is no error.
         if not isinstance(error, BrokenPipeError):
             reason = f"{error.strerror} (os error {error.errno})"
             print(f"unruffled: standard output: {reason}", file=sys.stderr)
@@ -64,7 +64,7 @@ def _sweep(given: argparse.Namespace) -> unruffled.Sweep:
         from distributed.comm.addressing import get_address_host_port
 
         try:
-            # A client of an address that is none never comes to its end.
+            # Checked first, since a client with an invalid address never ends.
             get_address_host_port(given.dask)
             client = Client(given.dask, set_as_default=False)
         except (OSError, ValueError) as error:

@@ -10,12 +10,12 @@ from unruffled._types import ScenarioLike, Value, entries, plain, text, whole
 from unruffled._types import path as file
 from unruffled._types import time as lasting
 
-#: The last seed there is.
-LAST_SEED = 2**64 - 1
+#: The maximum seed.
+MAX_SEED = 2**64 - 1
 
 
 def analyze(capture: str | os.PathLike[str], *, progress: bool | None = None) -> _core.Analysis:
-    """Read a capture: what slowed its connections, and whether packets overtook each other.
+    """Find out from a capture what slowed its connections, and whether packets were reordered.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ def analyze(capture: str | os.PathLike[str], *, progress: bool | None = None) ->
     -------
     Analysis
         The transfers, largest first, with what slowed each and what reordering
-        cost it. It is an Arrow table itself: that of its transfers.
+        cost it. It is itself an Arrow table of its transfers.
 
     Raises
     ------
     Error
-        A file that is no capture: the line that the command prints.
+        If the file is not a capture: the line that the command prints.
     """
     path = file("capture", capture)
     size = os.path.getsize(path) if os.path.isfile(path) else None
@@ -69,12 +69,12 @@ def record(
     Raises
     ------
     Error
-        A wrong scenario, key or sender, or a file that cannot be written.
+        If a scenario, key or sender is invalid, or the file cannot be written.
     """
     path = file("path", path)
     if scenario is None:
         raise _core.Error("scenario: expected a name, a file, a dictionary or a scenario")
     if text("variant", variant, "a sender's name") is None:
         raise _core.Error("variant: expected a sender's name, found None")
-    seed = whole("seed", seed, 0, LAST_SEED)
+    seed = whole("seed", seed, 0, MAX_SEED)
     _core.record(path, plain(scenario), variant, seed, lasting(duration), entries(set))

@@ -26,8 +26,8 @@ def scenario(
         The name of a built-in scenario (``"rr-3"``), a TOML file, a dictionary
         with the same keys, or a scenario.
     set
-        Values that replace those of any key, such as ``{"delayed.fraction": "30 %"}``;
-        a key's beginning may be left out where that is unambiguous.
+        Values that replace those of any key, such as ``{"delayed.fraction": "30 %"}``.
+        The beginning of a key may be left out if that is unambiguous.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def scenario(
     Raises
     ------
     Error
-        Something in it is wrong: one line that says where, and what was
+        If the scenario is invalid: one line with the place, and what was
         expected.
 
     Examples
@@ -63,7 +63,7 @@ def compare(
 ) -> _core.Comparison:
     """Run several senders over a scenario, each with the same seeds.
 
-    The rows are those of ``unruffled compare --csv``, number for number.
+    The rows have the same numbers as those of ``unruffled compare --csv``.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def compare(
         keys, or a scenario.
     variants
         Names of senders, in place of the scenario's; see :func:`variants`.
-        :func:`own` makes those with a detector of your own.
+        :func:`own` returns senders with a detector of your own.
     seeds
         The number of seeds, in place of the scenario's; they are 1, 2, 3 …
     duration
@@ -88,15 +88,16 @@ def compare(
     Returns
     -------
     Comparison
-        A row for each run, means, traces. It is an Arrow table itself: that of
-        its rows.
+        A row for each run, means, traces. It is itself an Arrow table of its
+        rows.
 
     Raises
     ------
     Error
-        A wrong scenario, key or sender: the line that the command prints.
+        If a scenario, key or sender is invalid: the line that the command
+        prints.
     KeyboardInterrupt
-        Ctrl-C; the runs in flight stop.
+        After Ctrl-C. Active runs stop.
 
     Examples
     --------
@@ -108,12 +109,12 @@ def compare(
     if scenario is None:
         raise _core.Error("scenario: expected a name, a file, a dictionary or a scenario")
     times = (counted(seeds), lasting(duration))
-    asked = (plain(scenario), senders(variants), *times, entries(set))
+    arguments = (plain(scenario), senders(variants), *times, entries(set))
     jobs = threads(jobs)
-    if not _progress.wanted(progress):
-        return _core.compare(*asked, jobs=jobs)
-    with _progress.bar(_core.runs(*asked), "run", True) as show:
-        return _core.compare(*asked, jobs=jobs, progress=show)
+    if not _progress.is_enabled(progress):
+        return _core.compare(*arguments, jobs=jobs)
+    with _progress.bar(_core.runs(*arguments), "run", True) as show:
+        return _core.compare(*arguments, jobs=jobs, progress=show)
 
 
 class Variants(list[dict[str, Any]]):
@@ -125,7 +126,7 @@ class Variants(list[dict[str, Any]]):
 
 
 def variants(name: str | None = None) -> Variants:
-    """List the senders: name, what it does, source, parts and parameters.
+    """List the senders: name, description, source, parts and parameters.
 
     Parameters
     ----------
@@ -136,7 +137,7 @@ def variants(name: str | None = None) -> Variants:
     Returns
     -------
     Variants
-        A list of dictionaries, as ``unruffled variants --json`` has them.
+        A list of dictionaries, as in ``unruffled variants --json``.
 
     Examples
     --------

@@ -45,19 +45,19 @@ MODEL: str
 class Error(ValueError):
     """A wrong argument, scenario, sender, file or capture.
 
-    One line says where, and what was expected.
+    One line names the place, and what was expected.
     """
 
 @final
 class Table:
     """A table of results: columns in Arrow's layout.
 
-    Whatever reads Arrow reads it: ``polars.DataFrame(table)``, ``pyarrow.table(table)``,
-    ``duckdb.sql("FROM table")``. Numbers are not copied on the way.
+    Every library that reads Arrow can read it: ``polars.DataFrame(table)``,
+    ``pyarrow.table(table)``, ``duckdb.sql("FROM table")``. Numbers are not copied.
 
     ``len(table)`` is the number of rows, and iteration gives each row as a dictionary.
     ``table["variant"]`` is a column as a list, ``table[0]`` a row, ``table[:3]`` a table of three
-    rows; ``"variant" in table`` says whether there is such a column.
+    rows; ``"variant" in table`` tests whether there is such a column.
     """
 
     @property
@@ -76,13 +76,13 @@ class Table:
     def __iter__(self) -> Iterator[dict[str, Any]]: ...
     def __contains__(self, key: object, /) -> bool: ...
     def to_pydict(self) -> dict[str, list[Any]]:
-        """Give the columns as lists, by their names."""
+        """Return the columns as lists, by their names."""
     def to_pylist(self) -> list[dict[str, Any]]:
-        """Give the rows as dictionaries."""
+        """Return the rows as dictionaries."""
     def to_polars(self) -> polars.DataFrame:
-        """Give the rows as a Polars data frame, without a copy of the numbers."""
+        """Return the rows as a Polars data frame, without copying the numbers."""
     def to_pandas(self) -> pandas.DataFrame:
-        """Give the rows as a pandas data frame."""
+        """Return the rows as a pandas data frame."""
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
     def __eq__(self, value: object, /) -> bool: ...
@@ -97,9 +97,9 @@ class Rows:
 
 @final
 class Scenario:
-    """A scenario, checked: what flows, over which path, for how long.
+    """A checked scenario: traffic, path and duration.
 
-    :func:`unruffled.scenario` makes it. Scenarios are equal if all of their keys are.
+    :func:`unruffled.scenario` returns it. Scenarios are equal if all of their keys are.
     """
 
     @property
@@ -107,19 +107,19 @@ class Scenario:
         """The short name."""
     @property
     def title(self) -> str:
-        """One line on what it is."""
+        """A one-line description."""
     @property
     def source(self) -> str:
-        """Where it comes from, such as a paper and its section."""
+        """The source, such as a paper and its section."""
     @property
     def duration_s(self) -> float:
         """The simulated time in seconds, warm-up included."""
     @property
     def seeds(self) -> int:
-        """The number of seeds that are run."""
+        """The number of seeds."""
     @property
     def variants(self) -> list[str]:
-        """The names of the senders that are compared."""
+        """The names of the compared senders."""
     @property
     def toml(self) -> str:
         """The scenario as a TOML file, with every override applied."""
@@ -128,10 +128,10 @@ class Scenario:
 
 @final
 class Comparison:
-    """Several senders over one scenario: a row for each run, and what else was recorded.
+    """Several senders over one scenario: a row for each run, and other records.
 
-    :func:`unruffled.compare` and :func:`unruffled.race` make it. It is a table of its rows, as
-    :class:`unruffled.Table` is: ``len(found)``, ``found["goodput_bps"]``, ``found[0]``, iteration,
+    :func:`unruffled.compare` and :func:`unruffled.race` return it. It is a table of its rows, like
+    :class:`unruffled.Table`: ``len(found)``, ``found["goodput_bps"]``, ``found[0]``, iteration,
     ``polars.DataFrame(found)``.
     """
 
@@ -151,13 +151,13 @@ class Comparison:
     def __iter__(self) -> Iterator[dict[str, Any]]: ...
     def __contains__(self, key: object, /) -> bool: ...
     def to_pydict(self) -> dict[str, list[Any]]:
-        """Give the columns as lists, by their names."""
+        """Return the columns as lists, by their names."""
     def to_pylist(self) -> list[dict[str, Any]]:
-        """Give the rows as dictionaries."""
+        """Return the rows as dictionaries."""
     def to_polars(self) -> polars.DataFrame:
-        """Give the rows as a Polars data frame, without a copy of the numbers."""
+        """Return the rows as a Polars data frame, without copying the numbers."""
     def to_pandas(self) -> pandas.DataFrame:
-        """Give the rows as a pandas data frame."""
+        """Return the rows as a pandas data frame."""
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
     @property
@@ -168,16 +168,16 @@ class Comparison:
         """The scenario's title."""
     @property
     def toml(self) -> str:
-        """The scenario as TOML with every override, for another run of it."""
+        """The scenario as TOML with every override, to repeat the run."""
     @property
     def notes(self) -> list[str]:
-        """More lines on the runs, such as those of a race on its transfers."""
+        """Notes on the runs, such as those of a race on its transfers."""
     @property
     def undisturbed_bps(self) -> float:
-        """Goodput over the undisturbed path in bits per second: what shares are of."""
+        """Goodput over the undisturbed path in bits per second, the base of shares."""
     @property
     def reference(self) -> str:
-        """What the undisturbed path is: ``in order, nothing lost; limit: link rates``."""
+        """A description of the undisturbed path: ``in order, nothing lost; limit: link rates``."""
     @property
     def rows(self) -> Table:
         """A row for each run: the columns of ``unruffled compare --csv``."""
@@ -186,10 +186,10 @@ class Comparison:
         """A row for each sender: means, and half-widths of their 95 % intervals (``_ci95``)."""
     @property
     def flows(self) -> Table:
-        """A row for each flow of each run, where there are several flows."""
+        """A row for each flow of each run, if there are several flows."""
     @property
     def links(self) -> Table:
-        """A row for each link of each run, where there are several flows."""
+        """A row for each link of each run, if there are several flows."""
     @property
     def traces(self) -> Table:
         """Congestion window, thresholds and acknowledgements over time, first seed."""
@@ -200,9 +200,9 @@ class Comparison:
     def reordering_lengths(self) -> Table:
         """Reorderings of each length that the sender noticed, first seed."""
     def to_json(self) -> str:
-        """Give what ``unruffled compare --json`` prints."""
+        """Return the output of ``unruffled compare --json``."""
     def to_csv(self) -> str:
-        """Give what ``unruffled compare --csv`` prints."""
+        """Return the output of ``unruffled compare --csv``."""
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the HTML report to a file."""
     def __eq__(self, value: object, /) -> bool: ...
@@ -210,10 +210,10 @@ class Comparison:
 
 @final
 class Analysis:
-    """What a capture shows: its transfers, and what slowed each.
+    """The transfers of a capture, and what slowed each.
 
-    :func:`unruffled.analyze` makes it. It is a table of its transfers, as
-    :class:`unruffled.Table` is: ``len(found)``, ``found["cause"]``, ``found[0]``, iteration,
+    :func:`unruffled.analyze` returns it. It is a table of its transfers, like
+    :class:`unruffled.Table`: ``len(found)``, ``found["cause"]``, ``found[0]``, iteration,
     ``polars.DataFrame(found)``. It cannot be pickled; its transfers, its JSON and its scenarios
     can.
     """
@@ -234,13 +234,13 @@ class Analysis:
     def __iter__(self) -> Iterator[dict[str, Any]]: ...
     def __contains__(self, key: object, /) -> bool: ...
     def to_pydict(self) -> dict[str, list[Any]]:
-        """Give the columns as lists, by their names."""
+        """Return the columns as lists, by their names."""
     def to_pylist(self) -> list[dict[str, Any]]:
-        """Give the rows as dictionaries."""
+        """Return the rows as dictionaries."""
     def to_polars(self) -> polars.DataFrame:
-        """Give the rows as a Polars data frame, without a copy of the numbers."""
+        """Return the rows as a Polars data frame, without copying the numbers."""
     def to_pandas(self) -> pandas.DataFrame:
-        """Give the rows as a pandas data frame."""
+        """Return the rows as a pandas data frame."""
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
     @property
@@ -248,16 +248,16 @@ class Analysis:
         """The name of the file."""
     @property
     def damage(self) -> str | None:
-        """Why the rest of the file could not be read, if it could not."""
+        """The reason why the rest of the file could not be read, if any."""
     @property
     def transfers(self) -> Table:
         """A row for each transfer, the largest first."""
     def to_json(self) -> str:
-        """Give what ``unruffled analyze --json`` prints."""
+        """Return the output of ``unruffled analyze --json``."""
     def scenario(self, transfer: int = 1, sender: str = ...) -> Scenario:
-        """Give the path of a transfer, counted from 1, as a scenario.
+        """Return the path of a transfer, counted from 1, as a scenario.
 
-        ``sender`` is the sender that the model runs in place of the one captured.
+        ``sender`` is the sender that the model runs in place of the captured one.
         """
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the HTML page to a file."""
@@ -266,9 +266,9 @@ class Analysis:
 
 @final
 class View:
-    """The sender's state as detectors see it. Windows are in segments.
+    """The sender's state, as passed to detectors. Windows are in segments.
 
-    The engine makes it; one made by hand tests a detector.
+    The engine creates it; tests of a detector can create one, too.
     """
 
     def __new__(
@@ -316,7 +316,7 @@ class View:
         """The retransmission timeout in seconds, without backoff."""
     @property
     def recovering(self) -> bool:
-        """Whether it is in fast recovery, or in recovery after a timeout."""
+        """Whether the sender is in fast recovery, or in recovery after a timeout."""
     @property
     def una(self) -> int:
         """The offset of the first octet that is not acknowledged (SND.UNA)."""
@@ -328,7 +328,7 @@ class View:
 
 @final
 class AckFacts:
-    """What one acknowledgement said, beyond the scoreboard."""
+    """The contents of one acknowledgement, beyond the scoreboard."""
 
     def __new__(
         cls,
@@ -357,7 +357,7 @@ class AckFacts:
         """Whether a segment never retransmitted arrived behind a later one."""
     @property
     def latest_sent_s(self) -> float | None:
-        """When the latest-sent of the newly delivered segments was sent, in seconds."""
+        """The latest send time of the newly delivered segments, in seconds."""
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -374,7 +374,7 @@ class Reordering:
     ) -> Reordering: ...
     @property
     def length(self) -> int:
-        """How far the highest delivered segment was ahead of it, in segments."""
+        """The distance to the highest delivered segment, in segments."""
     @property
     def delay_s(self) -> float:
         """The seconds from the delivery of that segment to that of the late one."""
@@ -397,7 +397,7 @@ class SpuriousFastRetransmit:
     ) -> SpuriousFastRetransmit: ...
     @property
     def lasted_s(self) -> float:
-        """The seconds from its beginning to the DSACK that showed it."""
+        """The seconds from its start to the DSACK that proved it spurious."""
     @property
     def window(self) -> float:
         """The congestion window before it, in segments."""
@@ -409,9 +409,9 @@ class SpuriousFastRetransmit:
 
 @final
 class Rule:
-    """Which holes are deemed lost now. The conditions add up.
+    """The holes that are deemed lost now. A hole needs to meet one condition.
 
-    ``rule`` of a detector gives it; see :class:`unruffled.Detector`.
+    ``rule`` of a detector returns it; see :class:`unruffled.Detector`.
     """
 
     def __new__(
@@ -434,7 +434,7 @@ class Rule:
         """Every segment sent this long ago, before one that is delivered, is lost."""
     @property
     def eager(self) -> bool:
-        """Whether to look again when the first of them is due, and not only when all are."""
+        """Whether to check again when the first of them is due, and not only when all are."""
     @property
     def first_hole_due_s(self) -> float | None:
         """The first hole is lost at this time, if it is still open then."""
@@ -443,18 +443,18 @@ class Rule:
 
 @final
 class GridFile:
-    """What is swept, checked, before its runs are planned."""
+    """A checked grid, before its runs are planned."""
 
     def hypercube(self) -> tuple[int, int, int] | None:
-        """Give points, dimensions and seed of the Latin hypercube that has to be drawn."""
+        """Return points, dimensions and seed of the Latin hypercube that has to be drawn."""
     def latin_error(self, reason: str) -> Error:
-        """Give the error about drawing it."""
+        """Return the error of drawing the Latin hypercube."""
 
 @final
 class Sweep:
-    """Senders at many points: a row for each run that is there.
+    """Senders at many points: a row for each finished run.
 
-    :func:`unruffled.sweep` makes it. It is a table of its rows, as :class:`unruffled.Table` is:
+    :func:`unruffled.sweep` returns it. It is a table of its rows, like :class:`unruffled.Table`:
     ``len(found)``, ``found["goodput_bps"]``, ``found[0]``, iteration, ``polars.DataFrame(found)``.
     """
 
@@ -474,18 +474,18 @@ class Sweep:
     def __iter__(self) -> Iterator[dict[str, Any]]: ...
     def __contains__(self, key: object, /) -> bool: ...
     def to_pydict(self) -> dict[str, list[Any]]:
-        """Give the columns as lists, by their names."""
+        """Return the columns as lists, by their names."""
     def to_pylist(self) -> list[dict[str, Any]]:
-        """Give the rows as dictionaries."""
+        """Return the rows as dictionaries."""
     def to_polars(self) -> polars.DataFrame:
-        """Give the rows as a Polars data frame, without a copy of the numbers."""
+        """Return the rows as a Polars data frame, without copying the numbers."""
     def to_pandas(self) -> pandas.DataFrame:
-        """Give the rows as a pandas data frame."""
+        """Return the rows as a pandas data frame."""
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
     @property
     def note(self) -> str | None:
-        """Why no runs are kept, where they should be."""
+        """The reason why no runs are kept, although they should be."""
     @property
     def runs(self) -> int:
         """The number of runs."""
@@ -497,27 +497,27 @@ class Sweep:
         """The keys that are swept."""
     @property
     def missing(self) -> int:
-        """The number of runs that are not there."""
+        """The number of runs that are not finished."""
     @property
     def rows(self) -> Table:
-        """A row for each run: its point, what the keys are set to, and the run's columns."""
+        """A row for each run: its point, the values of the keys, and the run's columns."""
     @property
     def standings(self) -> Table:
-        """A row for each sender: at how many points it wins, and its shares of the best there."""
+        """A row for each sender: the points at which it wins, and its shares of the best."""
     def estimate(self) -> float:
-        """Make some of the missing runs, and give the seconds that the others take on one core."""
+        """Make some of the missing runs, and return the seconds the others take on one core."""
     def announce(self, seconds: float, workers: int, what: str) -> str:
-        """Give the line that is printed before the runs begin."""
+        """Return the line that is printed before the runs begin."""
     def run(self, jobs: int | None = None, progress: Callable[[int], None] | None = None) -> None:
         """Make the missing runs on this machine."""
     def batches(self, seconds: float) -> list[tuple[bytes, int]]:
-        """Give the missing runs in batches of about so many seconds, and the runs of each."""
+        """Return the missing runs in batches of about ``seconds``, and the runs of each."""
     def take(self, octets: bytes) -> int:
-        """Take in what a worker made of a batch, and give the number of its runs."""
+        """Store a worker's results of a batch, and return the number of its runs."""
     def to_json(self) -> str:
-        """Give what ``unruffled sweep --json`` prints."""
+        """Return the output of ``unruffled sweep --json``."""
     def to_csv(self) -> str:
-        """Give what ``unruffled sweep --csv`` prints."""
+        """Return the output of ``unruffled sweep --csv``."""
     def __eq__(self, value: object, /) -> bool: ...
     __hash__: None  # type: ignore[assignment]
 
@@ -540,33 +540,33 @@ def plan(
     usual: bool = False,
     jobs: int | None = None,
 ) -> Sweep:
-    """Plan a sweep on so many threads, and look up which of its runs a store has.
+    """Plan a sweep on ``jobs`` threads, and look up its runs in a store.
 
-    The store is the file `store`, or the usual one.
+    The store is the file `store`, or the default one.
     """
 
 def html_table(caption: str, heads: list[str], lines: list[list[str]]) -> str:
     """Write a table as HTML."""
 
 def restore(kind: str, octets: bytes, own: list[Any] | None = None) -> Any:
-    """Make the value that was pickled."""
+    """Restore a pickled value."""
 
 def make(batch: bytes, own: list[Any] | None = None) -> bytes:
-    """Make a batch of runs on this thread, without the GIL: what workers do."""
+    """Make a batch of runs on this thread, without the GIL, for workers."""
 
 def scenario(given: Any, set: dict[str, Any] | None = None) -> Scenario:
     """Load a scenario by name, from a file, or from a dictionary."""
 
 def variants(name: str | None = None) -> str:
-    """Give what the command's `variants --json` prints."""
+    """Return the output of the command's `variants --json`."""
 
 def scenarios() -> str:
-    """Give what the command's `scenarios --json` prints."""
+    """Return the output of the command's `scenarios --json`."""
 
 def save_scenario(
     name: str, path: str | os.PathLike[str] | None = None, force: bool = False
 ) -> str:
-    """Write the file of a built-in scenario to `path`, or to ``NAME.toml``, and say where it is."""
+    """Write the file of a built-in scenario to `path`, or to ``NAME.toml``, and return the path."""
 
 def runs(
     scenario: Any,
@@ -575,7 +575,7 @@ def runs(
     duration: str | None = None,
     set: dict[str, Any] | None = None,
 ) -> int:
-    """Count the runs that `compare` makes of this."""
+    """Return the number of runs that `compare` makes."""
 
 def compare(
     scenario: Any,

@@ -1,4 +1,4 @@
-"""Loss detectors written in Python: what one is, and how a sender gets it."""
+"""Loss detectors written in Python, and senders that use them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from unruffled._core import Error, Rule, View
 
 
 class Detector(Protocol):
-    """What a class must have to be a loss detector.
+    """The methods of a loss detector.
 
-    ``rule`` decides. These methods are called where the class has them:
+    ``rule`` is required. These methods are called if the class has them:
 
     ``on_ack(facts, view)``
         An acknowledgement was read: :class:`AckFacts`.
     ``on_reordering(sample, view)``
         A hole closed because its segment was late: :class:`Reordering`.
     ``on_recovery(view)``, ``on_recovery_end(view)``
-        Fast retransmit began; recovery ended.
+        Fast retransmit began, or recovery ended.
     ``on_spurious_fast_retransmit(found, view)``
         A fast retransmit proved spurious: :class:`SpuriousFastRetransmit`.
     ``on_timeout(first, view)``
@@ -27,22 +27,22 @@ class Detector(Protocol):
     """
 
     def rule(self, view: View) -> Rule:
-        """Say which holes are deemed lost now."""
+        """Return the rule by which holes are deemed lost now."""
         ...
 
 
 @dataclass(frozen=True)
 class Own:
-    """A sender with a detector of one's own; :func:`own` makes it.
+    """A sender with a detector of your own. :func:`own` returns it.
 
     Attributes
     ----------
     base
-        The sender whose detector it takes the place of.
+        The sender whose detector is replaced.
     detector
-        What makes a detector for each connection: a class, for example.
+        A function that returns a detector for each connection, such as a class.
     name
-        Its name: the sender is called ``base+name``.
+        The name of the detector: the sender is called ``base+name``.
     """
 
     base: str
@@ -51,22 +51,22 @@ class Own:
 
 
 def own(base: str, detector: Callable[[], Detector], name: str | None = None) -> Own:
-    """Put a loss detector of one's own into a sender.
+    """Put a loss detector of your own into a sender.
 
-    Every acknowledgement calls Python, one run at a time: this is some hundred
-    times slower than a detector in Rust, and for trying out ideas. What it gives
-    is not kept in any store.
+    Every acknowledgement calls Python, one run at a time. This is about a hundred
+    times slower than a detector in Rust, and is meant for experiments. Results are
+    not kept in any store.
 
     Parameters
     ----------
     base
-        The sender whose detector it takes the place of, such as ``"sack"``.
+        The sender whose detector is replaced, such as ``"sack"``.
     detector
-        What makes a detector for each connection: a class, for example. See
-        :class:`Detector` for its methods.
+        A function that returns a detector for each connection, such as a class.
+        See :class:`Detector` for its methods.
     name
-        Its name, of small letters, digits and ``-``; that of the class unless
-        given.
+        The name of the detector, of small letters, digits and ``-``. The default
+        is that of the class.
 
     Returns
     -------

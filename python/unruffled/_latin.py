@@ -1,4 +1,4 @@
-"""Latin hypercubes, drawn by SciPy; a program of its own for the command."""
+"""Latin hypercubes, drawn by SciPy. The command runs this file as a program."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ def latin(points: int, dimensions: int, seed: int) -> list[float]:
     Parameters
     ----------
     points
-        How many points.
+        The number of points.
     dimensions
-        How many numbers each has.
+        The number of coordinates of each.
     seed
-        What they are drawn from.
+        The seed of the random numbers.
 
     Returns
     -------
@@ -27,7 +27,7 @@ def latin(points: int, dimensions: int, seed: int) -> list[float]:
 
 
 def _from(seed: int) -> dict[str, int]:
-    """Name the seed as this version of SciPy does."""
+    """Return the seed under the name that this version of SciPy uses."""
     import inspect
 
     from scipy.stats import qmc

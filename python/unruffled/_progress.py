@@ -1,4 +1,4 @@
-"""The progress bar: tqdm's, in a terminal and in a notebook."""
+"""The progress bar of tqdm, in terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
-def wanted(progress: bool | None) -> bool:
-    """Whether to draw a bar: where somebody sees it, unless told otherwise."""
+def is_enabled(progress: bool | None) -> bool:
+    """Return whether to draw a bar: in terminals and notebooks, unless given."""
     if progress is not None:
         return progress
     return sys.stderr.isatty() or in_notebook()
 
 
 def in_notebook() -> bool:
-    """Whether this runs in a notebook's kernel."""
+    """Return whether this runs in a notebook's kernel."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return type(shell).__name__ == "ZMQInteractiveShell"
@@ -25,8 +25,8 @@ def in_notebook() -> bool:
 def bar(
     total: int | None, unit: str, progress: bool | None
 ) -> Iterator[Callable[[int], None] | None]:
-    """Give what is to be called with the number of pieces done, or none."""
-    if not wanted(progress):
+    """Yield a function to call with the number of finished pieces, or None."""
+    if not is_enabled(progress):
         yield None
         return
     from tqdm.auto import tqdm

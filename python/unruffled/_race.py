@@ -10,8 +10,8 @@ from unruffled import _core, _progress
 from unruffled._types import ScenarioLike, Value, entries, names, plain, text, truth, whole
 from unruffled._types import time as lasting
 
-#: Seeds that one may ask for, as of the command.
-MOST_SEEDS = 1000
+#: The maximum number of seeds, as of the command.
+MAX_SEEDS = 1000
 
 
 def race(
@@ -27,9 +27,9 @@ def race(
     reverse: bool = False,
     progress: bool | None = None,
 ) -> _core.Comparison:
-    """Let this machine's kernel and our senders make the same transfer, with real packets.
+    """Compare this machine's kernel and our senders over the same transfer, with real packets.
 
-    Needs Linux, and the rights to make network namespaces: root, as a rule.
+    Requires Linux and the rights to create network namespaces, usually root.
 
     Parameters
     ----------
@@ -37,38 +37,38 @@ def race(
         The path: a built-in scenario's name, a TOML file, a dictionary, or a
         scenario.
     kernel
-        Congestion controls of the kernel; what it has of CUBIC, Reno and BBR
-        unless given, none if empty. ``"unruffled"`` takes part where ``sudo
-        unruffled attach`` has loaded it.
+        Congestion controls of the kernel. The default is CUBIC, Reno and BBR, as
+        far as the kernel has them; an empty list selects none. ``"unruffled"`` is
+        available after ``sudo unruffled attach``.
     variants
         Our senders, in place of the scenario's; none if empty.
     duration
-        How long each transfer lasts; 30 s unless given, whatever the scenario
-        says.
+        The duration of each transfer. The default is 30 s; the scenario's is not
+        used.
     bytes
-        Send so much in place of what goes in ``duration``, such as ``"33 MB"``.
+        The size of each transfer in place of a duration, such as ``"33 MB"``.
     seeds
-        How many seeds to run, whatever the scenario says.
+        The number of seeds. The scenario's is not used.
     set
         Values that replace those of any key of the scenario.
     together
-        Let all send at once and share the path.
+        Whether all senders run at once and share the path.
     reverse
-        Let the kernel send to our stack, in place of any of ``variants`` to it.
+        Whether the kernel sends to our stack, in place of senders to the kernel.
     progress
         Whether to draw a progress bar; unless given, in terminals and notebooks.
 
     Returns
     -------
     Comparison
-        As that of :func:`compare`. A transfer that fails has no row, and a
-        warning.
+        As for :func:`compare`. A failed transfer causes a warning and has no
+        row.
 
     Raises
     ------
     Error
-        No rights, no such congestion control, or a scenario that real packets
-        cannot cross.
+        Without the rights or the congestion control, or if real packets cannot
+        cross the scenario's network.
     """
     if not hasattr(_core, "race"):
         raise _core.Error(f"race: expected Linux, found {sys.platform}")
@@ -82,7 +82,7 @@ def race(
     ]:
         if both:
             raise _core.Error(f"race: {one} and {other}: expected only one of them")
-    seeds = whole("seeds", seeds, 1, MOST_SEEDS)
+    seeds = whole("seeds", seeds, 1, MAX_SEEDS)
     with _progress.bar(None, "transfer", progress) as show:
         found, failures = _core.race(
             plain(scenario),

@@ -18,9 +18,9 @@ def scenarios() -> list[dict[str, Any]]:
     Returns
     -------
     list
-        A dictionary for each: ``name``, ``title`` (one line on what it is), ``source``,
-        ``duration_s``, ``seeds``, ``variants``, and its file as ``toml``. The name is
-        what :func:`compare` and the other functions take.
+        A dictionary for each: ``name``, ``title`` (a one-line description), ``source``,
+        ``duration_s``, ``seeds``, ``variants``, and its file as ``toml``. Use the name
+        as an argument of :func:`compare` and the other functions.
 
     Examples
     --------
@@ -41,9 +41,9 @@ def save_scenario(
     name
         The scenario, or a random path, such as ``"7-12"``.
     path
-        The file; ``NAME.toml`` in the current folder unless given.
+        The file. The default is ``NAME.toml`` in the current folder.
     force
-        Whether to replace a file that is there already and has another text.
+        Whether to replace an existing file with another text.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def save_scenario(
     Raises
     ------
     Error
-        An unknown name, or a file that is there already or cannot be written.
+        If the name is unknown, or the file exists already or cannot be written.
     """
     if not text("name", name, "a scenario's name"):
         found = "None" if name is None else "nothing"

@@ -38,50 +38,50 @@ def sweep(
 ) -> _core.Sweep:
     """Compare senders at many points: lists, ranges and samples of any keys.
 
-    Runs that the store has are not made again. The number of runs and the time
-    that they take by estimate are said on standard error before they begin.
+    Runs in the store are not repeated. The number of runs and their estimated time
+    are printed on standard error before they begin.
 
     Parameters
     ----------
     scenario
-        A built-in scenario's name, a TOML file, a dictionary, or a scenario; in
-        place of the one that a grid file names.
+        A built-in scenario's name, a TOML file, a dictionary, or a scenario. It
+        replaces the scenario of a grid file.
     grid
         Keys of the scenario with a list of values, or a range ``{"from": …,
         "to": …, "count": …}`` (or ``"step"``; ``"scale": "log"``; ``"whole":
-        True``), all of which are combined; or a grid file.
+        True``), which are combined; or a grid file.
     variants, seeds, duration, set
-        As for :func:`compare`; they hold at every point.
+        As for :func:`compare`, at every point.
     sample
-        Points that are drawn: ``{"method": "random" or "latin", "points": …,
-        "seed": …, "keys": {…}}``. Combined with those of the grid.
+        Random points: ``{"method": "random" or "latin", "points": …,
+        "seed": …, "keys": {…}}``, combined with those of the grid.
     store
-        The file that keeps runs; the command's unless given, none if false. Where
-        the command's cannot be kept a warning says so.
+        The file that keeps runs. The default is the command's; False keeps none.
+        If the command's file cannot be used, there is a warning.
     client
-        A client of a Dask cluster, whose workers make the runs; this machine's
-        cores unless given.
+        A client of a Dask cluster, whose workers make the runs. The default is
+        this machine's cores.
     jobs
         Threads on this machine, at most 1024; all cores unless given. Not with
         ``client``.
     batch_s
-        How long the runs that a Dask worker gets at once take, about.
+        The approximate time of the runs that a Dask worker gets at once.
     progress
         Whether to draw a progress bar; unless given, in terminals and notebooks.
     quiet
-        Say nothing before the runs begin.
+        Whether to print nothing before the runs begin.
 
     Returns
     -------
     Sweep
-        A row for each run: the point, what the keys are set to (seconds, bits
-        per second, shares, octets), and the columns of a comparison. It is an
-        Arrow table itself: that of its rows.
+        A row for each run: the point, the values of the keys (seconds, bits per
+        second, shares, octets), and the columns of a comparison. It is itself an
+        Arrow table of its rows.
 
     Raises
     ------
     Error
-        A wrong grid, scenario, key or sender.
+        If a grid, scenario, key or sender is invalid.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def sweep(
 def _arguments(
     variants: list[str | Own] | None, seeds: int | None, duration: str | None
 ) -> dict[str, Any]:
-    """Name the keys that arguments of their own set."""
+    """Return the keys that have an argument of their own, with their values."""
     arguments: dict[str, Any] = {}
     if variants is not None:
         arguments["variants"] = [variant for variant in variants if isinstance(variant, str)]
@@ -165,9 +165,9 @@ def _plan(
         raise _core.Error("sweep: sample: expected it in the grid file")
     read = _core.grid(given, plain(scenario), entries(set) or {}, arguments)
     hypercube = None
-    if (wanted := read.hypercube()) is not None:
+    if (shape := read.hypercube()) is not None:
         try:
-            hypercube = latin(*wanted)
+            hypercube = latin(*shape)
         except ImportError:
             raise read.latin_error("expected unruffled[latin]") from None
     file = None if isinstance(store, bool) else Path(store)
@@ -175,7 +175,7 @@ def _plan(
 
 
 def _make(batch: bytes, own: list[Own]) -> bytes:
-    """Make a batch of runs: what a worker does."""
+    """Make a batch of runs on a worker."""
     return _core.make(batch, own)
 
 
@@ -188,15 +188,15 @@ def _on_dask(
     progress: bool | None,
     quiet: bool,
 ) -> None:
-    """Spread the missing runs over a cluster's workers, and take in what comes."""
+    """Distribute the missing runs to a cluster's workers, and store their results."""
     from distributed import as_completed
 
     threads = sum(worker["nthreads"] for worker in client.scheduler_info(-1)["workers"].values())
     if not quiet:
         print(planned.announce(seconds, threads, "Dask thread"), file=sys.stderr)
-    # Every worker has several batches, so that all end together and one that joins has work.
+    # Several batches per worker, so that all end together and a new worker gets work.
     batches = planned.batches(min(batch_s, seconds / max(threads, 1) / 8))
-    # Not pure: whether a run is there is for the store to say, not for Dask.
+    # Not pure, since the store and not Dask decides which runs are missing.
     futures = {
         client.submit(_make, batch, own, pure=False, key=f"unruffled-{os.urandom(8).hex()}"): runs
         for batch, runs in batches
@@ -211,5 +211,5 @@ def _on_dask(
                 if show is not None:
                     show(done)
         finally:
-            # After Ctrl-C, or when a run has failed, nobody wants the others.
+            # After Ctrl-C or a failure, the other runs are not needed.
             client.cancel(list(futures))

@@ -1,4 +1,4 @@
-"""Checks of what the package's functions take."""
+"""Checks of arguments."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from unruffled._detector import Own
 #: A built-in scenario's name, a TOML file, a dictionary, or a loaded scenario.
 ScenarioLike: TypeAlias = str | os.PathLike[str] | Mapping[str, Any] | Scenario
 
-#: A value of a scenario's key, as its file or ``--set`` has it.
+#: A value of a scenario's key, as in its file or in ``--set``.
 Value: TypeAlias = str | bool | int | float | Sequence[str | int | float]
 
 
 def plain(scenario: ScenarioLike | None, called: str = "scenario") -> Any:
-    """Check what is given as a scenario, and turn any mapping into a dictionary."""
+    """Check a scenario argument, and turn any mapping into a dictionary."""
     if isinstance(scenario, Mapping):
         return dict(scenario)
     if scenario == "":
@@ -40,14 +40,14 @@ def path(called: str, given: str | os.PathLike[str]) -> str:
 
 
 def text(called: str, given: str | None, expected: str) -> str | None:
-    """Check a text that may be left out."""
+    """Check an optional text."""
     if given is not None and not isinstance(given, str):
         raise Error(f"{called}: expected {expected}, found {type(given).__name__}")
     return None if given is None else encodable(called, given)
 
 
 def encodable(called: str, given: str) -> str:
-    """Check that UTF-8 can hold a text: Python's may have halves of characters."""
+    """Check that UTF-8 can encode a text. Python's may contain lone surrogates."""
     try:
         given.encode()
     except UnicodeEncodeError:
@@ -68,7 +68,7 @@ def time(given: str | None) -> str | None:
 
 
 def seconds(called: str, given: float) -> float:
-    """Check a time of more than nothing, in seconds."""
+    """Check a positive time in seconds."""
     try:
         found = 0.0 if isinstance(given, str | bytes | bool) else float(given)
     except (TypeError, ValueError, OverflowError):
@@ -79,7 +79,7 @@ def seconds(called: str, given: float) -> float:
 
 
 def seeds(given: int | None) -> int | None:
-    """Check a number of seeds. The scenario's reader knows how many there may be."""
+    """Check that the number of seeds is whole. The scenario's reader checks its range."""
     if given is None:
         return None
     try:
@@ -91,7 +91,7 @@ def seeds(given: int | None) -> int | None:
 
 
 def entries(set: Mapping[str, Value] | None) -> dict[str, Any] | None:
-    """Turn what is set into a dictionary."""
+    """Turn overrides into a dictionary."""
     if set is None:
         return None
     if not isinstance(set, Mapping):
@@ -101,7 +101,7 @@ def entries(set: Mapping[str, Value] | None) -> dict[str, Any] | None:
 
 
 def senders(variants: Sequence[str | Own] | str | None) -> list[str | Own] | None:
-    """List the senders that were asked for; none leaves them to the scenario."""
+    """Return a list of senders. None selects those of the scenario."""
     if variants is None:
         return None
     if isinstance(variants, str):
@@ -116,7 +116,7 @@ def senders(variants: Sequence[str | Own] | str | None) -> list[str | Own] | Non
         raise Error("variants: expected at least one sender, found none")
     called = [v if isinstance(v, str) else f"{v.base}+{v.name}" for v in listed]
     for variant, name in zip(listed, called, strict=True):
-        # Rust finds the others that stand twice.
+        # Rust finds other duplicates.
         if isinstance(variant, Own) and called.count(name) > 1:
             raise Error(f"variants: {name} stands twice: expected each once")
     return listed
@@ -128,7 +128,7 @@ def _no_sender(found: object) -> Error:
 
 
 def names(called: str, given: Sequence[str] | str | None) -> list[str]:
-    """List names as the command takes them: without any, it chooses; an empty list is none."""
+    """Return a list of names. None selects the default ones; an empty list selects none."""
     if given is None:
         return []
     if isinstance(given, str):
@@ -155,10 +155,10 @@ def whole(called: str, given: int, least: int, most: int) -> int:
     return number
 
 
-#: Threads that one may ask for, as of the command.
-MOST_JOBS = 1024
+#: The maximum number of threads, as of the command.
+MAX_JOBS = 1024
 
 
 def threads(jobs: int | None) -> int | None:
-    """Check how many threads to run on."""
-    return None if jobs is None else whole("jobs", jobs, 1, MOST_JOBS)
+    """Check the number of threads."""
+    return None if jobs is None else whole("jobs", jobs, 1, MAX_JOBS)

@@ -24,7 +24,7 @@ use crate::output::{self, Kind, Rule};
 pub(crate) struct Arguments {
     /// A capture: pcap or pcapng, also compressed with gzip; - is standard input
     capture: PathBuf,
-    /// Print one JSON object in place of the text
+    /// Print one JSON object instead of the text
     #[arg(long)]
     json: bool,
     /// Write the path of a transfer as a scenario, for `unruffled compare`

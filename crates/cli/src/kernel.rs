@@ -38,7 +38,7 @@ pub(crate) struct RunArguments {
 
 #[derive(Args)]
 pub(crate) struct StatusArguments {
-    /// Show it anew after each interval
+    /// Show it again after each interval
     #[arg(long)]
     watch: bool,
     /// The time that rates cover, from 100 ms to 60 min

@@ -56,10 +56,10 @@ enum Command {
     /// Run a program whose connections have the congestion control `unruffled`
     #[cfg(target_os = "linux")]
     Run(kernel::RunArguments),
-    /// Show how the connections under the congestion control `unruffled` stand
+    /// Show the state of the connections under the congestion control `unruffled`
     #[cfg(target_os = "linux")]
     Status(kernel::StatusArguments),
-    /// Redo the figures and tables of the papers, and hold what the papers claim against the results
+    /// Reproduce the figures and tables of the papers, and check the papers' claims
     Reproduce(reproduce::Arguments),
     /// Compare senders at many points: lists, ranges and samples of any keys of a scenario
     Sweep(sweep::Arguments),

@@ -33,10 +33,10 @@ pub(crate) struct Results {
     /// Replace files that unruffled has not written
     #[arg(long)]
     pub(crate) force: bool,
-    /// Print one JSON object in place of the table
+    /// Print one JSON object instead of the table
     #[arg(long)]
     json: bool,
-    /// Print CSV in place of the table: a line per run; of many paths, one per path and sender
+    /// Print CSV instead of the table: a line per run; of many paths, one per path and sender
     #[arg(long, conflicts_with = "json")]
     csv: bool,
 }

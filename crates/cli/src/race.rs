@@ -30,17 +30,17 @@ pub(crate) struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     kernel: Vec<String>,
-    /// Our senders to run, in place of the scenario's, or none (see `unruffled variants`)
+    /// Our senders to run, instead of the scenario's, or none (see `unruffled variants`)
     #[arg(long, value_delimiter = ',', value_name = "NAMES", conflicts_with = "reverse")]
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     variants: Vec<String>,
-    /// Let the kernel send to our stack, in place of any sender to the kernel
+    /// Let the kernel send to our stack, instead of any sender to the kernel
     #[arg(long)]
     reverse: bool,
-    /// Let all send at once and share the path, in place of one after another
+    /// Let all send at once and share the path, instead of one after another
     #[arg(long)]
     together: bool,
-    /// How long each transfer lasts, whatever the scenario says [default: 30 s]
+    /// Duration of each transfer, instead of the scenario's [default: 30 s]
     #[arg(long, value_name = "TIME", value_parser = unruffled_units::parse_duration)]
     #[arg(allow_hyphen_values = true)]
     duration: Option<unruffled_units::Duration>,
@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     #[arg(allow_hyphen_values = true)]
     #[arg(conflicts_with = "duration")]
     bytes: Option<u64>,
-    /// How many seeds to run, whatever the scenario says
+    /// Number of seeds, instead of the scenario's
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(allow_negative_numbers = true)]
     #[arg(value_parser = number::within::<u64>(1..=1000))]

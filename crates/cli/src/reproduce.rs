@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// Fewer seeds and points, shorter runs: about a minute on two cores for everything
     #[arg(long)]
     quick: bool,
-    /// Print rows and claims as one JSON object in place of the table
+    /// Print rows and claims as one JSON object instead of the table
     #[arg(long)]
     json: bool,
     /// Where the HTML report goes [default: unruffled-reproduction.html]
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     /// Write the report as Markdown, too, with its pictures in a folder of the same name beside it
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Fail if a claim that this list says holds does not: a line each, ID: CLAIM
+    /// Fail if a claim in this list does not hold (one per line, ID: CLAIM)
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
     /// Write the list of claims that hold, for --check
@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     /// The file that keeps results [default: unruffled/runs.sqlite in the cache folder]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
-    /// Keep no results, and use none
+    /// Neither store results nor use stored ones
     #[arg(long, conflicts_with = "store")]
     no_store: bool,
     /// Threads to run on [default: all cores]; the result is the same on any number

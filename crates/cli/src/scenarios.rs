@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     #[arg(long, num_args = 1..=2, value_names = ["NAME", "FILE"])]
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     save: Option<Vec<String>>,
-    /// Replace a file that is there already
+    /// Replace an existing file
     #[arg(long, requires = "save")]
     force: bool,
     /// Print JSON

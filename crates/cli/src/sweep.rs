@@ -22,14 +22,14 @@ pub(crate) struct Arguments {
     /// Replace any key of the scenario at every point; its beginning may be left out
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Senders to compare, in place of the file's (see `unruffled variants`)
+    /// Senders to compare, instead of the file's (see `unruffled variants`)
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     variants: Vec<String>,
-    /// How many seeds to run, in place of the file's
+    /// Number of seeds, instead of the file's
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     seeds: Option<String>,
-    /// Simulated time, in place of the file's, such as "100 s"
+    /// Simulated time, instead of the file's, such as "100 s"
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     duration: Option<String>,
     /// Write an HTML report: where each sender wins, by the values of each key
@@ -38,20 +38,20 @@ pub(crate) struct Arguments {
     /// Replace a file that unruffled has not written
     #[arg(long, requires = "report")]
     force: bool,
-    /// Print one JSON object in place of the table
+    /// Print one JSON object instead of the table
     #[arg(long)]
     json: bool,
-    /// Print one CSV line per run in place of the table
+    /// Print one CSV line per run instead of the table
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// Spread the runs over the workers of this Dask scheduler, in place of this machine's cores;
+    /// Distribute the runs over the workers of this Dask scheduler, instead of this machine's cores;
     /// needs the Python package, with Dask
     #[arg(long, value_name = "ADDRESS", value_parser = NonEmptyStringValueParser::new())]
     dask: Option<String>,
     /// The file that keeps results [default: unruffled/runs.sqlite in the cache folder]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
-    /// Keep no results, and use none
+    /// Neither store results nor use stored ones
     #[arg(long, conflicts_with = "store")]
     no_store: bool,
     /// Threads to run on [default: all cores]; the result is the same on any number

@@ -1,9 +1,9 @@
 //! The congestion control `unruffled` for the kernel's own TCP, in BPF (struct_ops). It distinguishes late
 //! packets from lost ones.
 //!
-//! - [`attach`]: loads and registers the congestion control, and pins it so that it outlives the process.
+//! - [`attach()`]: loads and registers the congestion control, and pins it so that it outlives the process.
 //!   Optionally makes it the default of a network namespace, or selects it for the connections of a cgroup.
-//! - [`detach`]: undoes every [`attach`], also of other processes and of killed ones.
+//! - [`detach`]: undoes every [`attach()`], also of other processes and of killed ones.
 //! - [`run()`]: runs one program under the congestion control.
 //! - [`Sample`]: the state of its connections; two samples have their rates.
 //! - [`Hold`]: keeps the congestion control registered while it lives, for races.

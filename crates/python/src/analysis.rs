@@ -1,4 +1,4 @@
-//! `analyze`, and what comes of it.
+//! `analyze` and its result.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use unruffled_lab::transfer::{Transfer, numbered, price, transfers};
 use unruffled_lab::{Error, advice, fit, report};
 
 use crate::background::{self, Ticket};
-use crate::comparison::{UNBROKEN, pool, write};
+use crate::comparison::{UNWRAPPED_COLUMNS, pool, write};
 use crate::error::refused;
 use crate::scenario::Scenario;
 use crate::table::{Table, Tabular, tabular};
 use crate::{html, records, values};
 
-/// What a capture shows: its transfers, and what slowed each.
+/// The transfers of a capture, and what slowed each.
 ///
-/// :func:`unruffled.analyze` makes it. It is a table of its transfers, as
-/// :class:`unruffled.Table` is: ``len(found)``, ``found["cause"]``, ``found[0]``, iteration,
+/// :func:`unruffled.analyze` returns it. It is a table of its transfers, like
+/// :class:`unruffled.Table`: ``len(found)``, ``found["cause"]``, ``found[0]``, iteration,
 /// ``polars.DataFrame(found)``. It cannot be pickled; its transfers, its JSON and its scenarios
 /// can.
 #[pyclass(frozen, module = "unruffled")]
@@ -31,7 +31,7 @@ pub(crate) struct Analysis {
     name: String,
     found: Arc<capture::Analysis>,
     damage: Option<String>,
-    /// What reordering cost the transfers that it slowed, in their order.
+    /// Cost of reordering for each transfer, in their order.
     costs: Vec<Option<Result<fit::Cost, Arc<fit::FitError>>>>,
     transfers: Table,
 }
@@ -46,17 +46,17 @@ pub(crate) fn analyze(
 ) -> PyResult<Analysis> {
     let path = values::path("capture", path)?;
     let ticket = Arc::new(Ticket::default());
-    let told = Arc::clone(&ticket);
+    let shared = Arc::clone(&ticket);
     let name = path.display().to_string();
     let called = name.clone();
-    // Wherever the process goes.
+    // Absolute, since the process may change its folder.
     let path = std::path::absolute(&path).unwrap_or(path);
     let (read, pool) = (path.clone(), pool(None)?);
     let found = background::work(py, &ticket, progress, move || {
-        let (found, damage) = take(&read, &told)?;
+        let (found, damage) = take(&read, &shared)?;
         let mut transfers = transfers(&found);
-        if !told.stop.is_cancelled() {
-            pool.install(|| price(&called, &mut transfers, &told.stop));
+        if !shared.stop.is_cancelled() {
+            pool.install(|| price(&called, &mut transfers, &shared.stop));
         }
         let table = table(&called, &transfers);
         let costs = transfers.into_iter().map(|transfer| transfer.cost).collect();
@@ -68,7 +68,7 @@ pub(crate) fn analyze(
     Ok(Analysis { path, name, found, damage, costs, transfers: transfers? })
 }
 
-/// What is in the capture, and what kept the rest of it from being read.
+/// Reads the capture. Returns its analysis, and the reason why the rest could not be read, if any.
 fn take(
     path: &Path,
     ticket: &Ticket,
@@ -78,7 +78,7 @@ fn take(
     let mut analyzer = Analyzer::new(Limits { dots: report::DOTS, ..Limits::default() });
     let mut frames: u64 = 0;
     let damage = read(source, |frame| {
-        // Nobody wants the rest where Python has gone on without it.
+        // After a stop, the rest is read without analysis.
         if !ticket.stop.is_cancelled() {
             analyzer.frame(frame);
         }
@@ -108,7 +108,7 @@ impl Analysis {
     }
 }
 
-/// A row for each transfer.
+/// Returns a row for each transfer.
 fn table(name: &str, transfers: &[Transfer<'_>]) -> PyResult<Table> {
     let plan = advice::plan(name, transfers, None);
     let rows = (1..).zip(transfers).map(|(number, transfer)| {
@@ -132,7 +132,7 @@ fn table(name: &str, transfers: &[Transfer<'_>]) -> PyResult<Table> {
     records::table(rows.collect())
 }
 
-/// The numbers and texts of nested objects, their names joined by underscores.
+/// Flattens nested objects to their numbers and texts, with names joined by underscores.
 fn flatten(prefix: &str, value: &Value, row: &mut Map<String, Value>) {
     match value {
         Value::Object(fields) => {
@@ -155,7 +155,7 @@ impl Analysis {
         &self.name
     }
 
-    /// Why the rest of the file could not be read, if it could not.
+    /// The reason why the rest of the file could not be read, if any.
     #[getter]
     fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
@@ -167,7 +167,7 @@ impl Analysis {
         self.transfers.clone()
     }
 
-    /// Give what ``unruffled analyze --json`` prints.
+    /// Return the output of ``unruffled analyze --json``.
     fn to_json(&self, py: Python<'_>) -> String {
         py.detach(|| {
             let all = self.all();
@@ -176,9 +176,9 @@ impl Analysis {
         })
     }
 
-    /// Give the path of a transfer, counted from 1, as a scenario.
+    /// Return the path of a transfer, counted from 1, as a scenario.
     ///
-    /// ``sender`` is the sender that the model runs in place of the one captured.
+    /// ``sender`` is the sender that the model runs in place of the captured one.
     #[pyo3(
         signature = (transfer = None, sender = fit::OBSERVED),
         text_signature = "($self, transfer=1, sender=...)"
@@ -232,7 +232,7 @@ impl Analysis {
     fn _repr_html_(&self) -> String {
         let all = self.all();
         let plan = advice::plan(&self.name, &all, None);
-        let text = render(&self.name, &self.found, &all, &plan, UNBROKEN);
+        let text = render(&self.name, &self.found, &all, &plan, UNWRAPPED_COLUMNS);
         html::text(&text, table_of(&all).into_iter().collect())
     }
 

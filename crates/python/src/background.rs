@@ -1,4 +1,4 @@
-//! Work that goes on while Python looks after its signals: on a thread of its own, without the GIL.
+//! Work on a separate thread without the GIL, while Python handles its signals.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,40 +10,40 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use unruffled_lab::cancel::CancellationToken;
 
-/// How long a key press or the progress bar may wait.
-const LOOK: Duration = Duration::from_millis(50);
+/// Interval at which signals and the progress bar are handled.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long work that has been told to stop may take to do so before Python goes on without it.
-const GRACE: Duration = Duration::from_secs(2);
+/// Time in which stopped work must end before Python continues without it.
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What those who work and those who wait tell each other.
+/// State that the working and the waiting thread share.
 #[derive(Debug, Default)]
 pub(crate) struct Ticket {
-    /// Whoever works should stop.
+    /// Whether the work must stop.
     pub(crate) stop: CancellationToken,
-    /// How many pieces are done.
+    /// Number of finished pieces.
     pub(crate) done: AtomicU64,
-    /// An exception of Python's that came up in the work.
+    /// Python exception that was raised in the work.
     raised: std::sync::Mutex<Option<PyErr>>,
 }
 
 impl Ticket {
-    /// One more piece is done.
+    /// Counts a finished piece.
     pub(crate) fn count(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Ends the work with this exception, the first of several.
+    /// Stops the work with this exception. The first one is kept.
     pub(crate) fn raise(&self, error: PyErr) {
         let mut raised = self.raised.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         raised.get_or_insert(error);
         self.stop.cancel();
     }
 
-    /// Whether Python's code has raised something.
+    /// Checks that no exception was raised in the work.
     ///
     /// # Errors
-    /// What it raised.
+    /// The exception.
     pub(crate) fn check(&self) -> PyResult<()> {
         self.raised().map_or(Ok(()), Err)
     }
@@ -53,8 +53,8 @@ impl Ticket {
     }
 }
 
-/// Does `work` on another thread. `progress` is called with the number of pieces done; what it
-/// raises, or a signal's handler, such as that of Ctrl-C, ends the work.
+/// Runs `work` on another thread. `progress` is called with the number of finished pieces. An exception of
+/// it, or of a signal's handler such as that of Ctrl-C, stops the work.
 pub(crate) fn work<T: Send + 'static>(
     py: Python<'_>,
     ticket: &Arc<Ticket>,
@@ -63,16 +63,16 @@ pub(crate) fn work<T: Send + 'static>(
 ) -> PyResult<T> {
     let (give, mut take) = channel();
     let worker = thread::spawn(move || {
-        // Nobody waits for it any more if this fails.
+        // Fails if the caller has stopped waiting.
         let _ = give.send(work());
     });
-    let mut told = 0;
-    let mut tell = |py: Python<'_>| -> PyResult<()> {
+    let mut shown = 0;
+    let mut update = |py: Python<'_>| -> PyResult<()> {
         py.check_signals()?;
         let done = ticket.done.load(Ordering::Relaxed);
         match progress {
-            Some(progress) if done != told => {
-                told = done;
+            Some(progress) if done != shown => {
+                shown = done;
                 progress.call1((done,)).map(drop)
             }
             _ => Ok(()),
@@ -80,11 +80,11 @@ pub(crate) fn work<T: Send + 'static>(
     };
     loop {
         let taken;
-        (take, taken) = wait(py, take, LOOK);
+        (take, taken) = wait(py, take, POLL_INTERVAL);
         match taken {
             Ok(result) => {
                 ticket.check()?;
-                tell(py)?;
+                update(py)?;
                 return Ok(result);
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -93,15 +93,15 @@ pub(crate) fn work<T: Send + 'static>(
                 return Err(PyRuntimeError::new_err("unruffled: a thread has panicked: a bug"));
             }
         }
-        if let Err(error) = tell(py) {
+        if let Err(error) = update(py) {
             ticket.stop.cancel();
-            let _ = wait(py, take, GRACE);
+            let _ = wait(py, take, STOP_TIMEOUT);
             return Err(error);
         }
     }
 }
 
-/// Waits without the GIL. A receiver may be moved to another thread, not lent to one.
+/// Waits without the GIL. The receiver is moved, since it cannot be borrowed by another thread.
 fn wait<T: Send>(
     py: Python<'_>,
     take: Receiver<T>,

@@ -1,4 +1,4 @@
-//! `compare`, and what comes of it.
+//! `compare` and its result.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,16 +17,16 @@ use crate::scenario::Origin;
 use crate::table::{Table, Tabular, tabular};
 use crate::{html, records, senders, values};
 
-/// Several senders over one scenario: a row for each run, and what else was recorded.
+/// Several senders over one scenario: a row for each run, and other records.
 ///
-/// :func:`unruffled.compare` and :func:`unruffled.race` make it. It is a table of its rows, as
-/// :class:`unruffled.Table` is: ``len(found)``, ``found["goodput_bps"]``, ``found[0]``, iteration,
+/// :func:`unruffled.compare` and :func:`unruffled.race` return it. It is a table of its rows, like
+/// :class:`unruffled.Table`: ``len(found)``, ``found["goodput_bps"]``, ``found[0]``, iteration,
 /// ``polars.DataFrame(found)``.
 #[pyclass(frozen, module = "unruffled")]
 pub(crate) struct Comparison {
     pub(crate) inner: lab::record::Comparison,
     rows: Table,
-    /// Where the scenario was read, if that was a file.
+    /// File of the scenario, if it was read from one.
     file: Option<PathBuf>,
 }
 
@@ -36,7 +36,7 @@ impl Comparison {
         Ok(Self { inner, rows, file: origin.path.clone() })
     }
 
-    /// The comparison that was pickled.
+    /// Restores a pickled comparison.
     pub(crate) fn restored(
         (inner, file): (lab::record::Comparison, Option<PathBuf>),
     ) -> PyResult<Self> {
@@ -53,13 +53,13 @@ impl Tabular for Comparison {
 
 tabular!(Comparison);
 
-/// Writes `text` to the file at `path`, unless that is `kept`.
+/// Writes `text` to the file at `path`, which must not be `kept`.
 pub(crate) fn write(path: &Path, text: &str, kept: files::Called<'_>) -> PyResult<()> {
     files::free(path, [&kept]).map_err(refused)?;
     files::write_text(path, text).map_err(|error| refused(Error::output(path, error)))
 }
 
-/// What `compare` is asked to do, read.
+/// The parsed arguments of `compare`.
 struct Job {
     origin: Origin,
     scenario: lab::Scenario,
@@ -96,14 +96,14 @@ fn read(
     Ok(Job { origin, scenario, variants })
 }
 
-/// A pool of so many threads, or of one for each core.
+/// Returns a pool of `jobs` threads, or of one for each core.
 pub(crate) fn pool(jobs: Option<u16>) -> PyResult<rayon::ThreadPool> {
     let threads = jobs.map_or(0, usize::from);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     pool.map_err(|error| refused(format!("threads: {error}")))
 }
 
-/// Count the runs that `compare` makes of this.
+/// Return the number of runs that `compare` makes.
 #[pyfunction]
 #[pyo3(signature = (scenario, variants = None, seeds = None, duration = None, set = None))]
 pub(crate) fn runs(
@@ -162,25 +162,25 @@ impl Comparison {
         &self.inner.title
     }
 
-    /// The scenario as TOML with every override, for another run of it.
+    /// The scenario as TOML with every override, to repeat the run.
     #[getter]
     fn toml(&self) -> &str {
         &self.inner.scenario_toml
     }
 
-    /// More lines on the runs, such as those of a race on its transfers.
+    /// Notes on the runs, such as those of a race on its transfers.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.inner.notes.clone()
     }
 
-    /// Goodput over the undisturbed path in bits per second: what shares are of.
+    /// Goodput over the undisturbed path in bits per second, the base of shares.
     #[getter]
     fn undisturbed_bps(&self) -> f64 {
         self.inner.reference.bps()
     }
 
-    /// What the undisturbed path is: ``in order, nothing lost; limit: link rates``.
+    /// A description of the undisturbed path: ``in order, nothing lost; limit: link rates``.
     #[getter]
     fn reference(&self) -> String {
         lab::summary::reference_in_words(&self.inner)
@@ -198,13 +198,13 @@ impl Comparison {
         records::summary(&self.inner)
     }
 
-    /// A row for each flow of each run, where there are several flows.
+    /// A row for each flow of each run, if there are several flows.
     #[getter]
     fn flows(&self) -> PyResult<Table> {
         records::counted(&self.inner, |record| &record.flows)
     }
 
-    /// A row for each link of each run, where there are several flows.
+    /// A row for each link of each run, if there are several flows.
     #[getter]
     fn links(&self) -> PyResult<Table> {
         records::counted(&self.inner, |record| &record.links)
@@ -228,12 +228,12 @@ impl Comparison {
         records::reordering_lengths(&self.inner)
     }
 
-    /// Give what ``unruffled compare --json`` prints.
+    /// Return the output of ``unruffled compare --json``.
     fn to_json(&self, py: Python<'_>) -> String {
         py.detach(|| lab::table::json(&self.inner))
     }
 
-    /// Give what ``unruffled compare --csv`` prints.
+    /// Return the output of ``unruffled compare --csv``.
     fn to_csv(&self, py: Python<'_>) -> String {
         py.detach(|| lab::table::csv(&self.inner))
     }
@@ -254,20 +254,20 @@ impl Comparison {
     }
 
     fn _repr_html_(&self) -> String {
-        let text = lab::table::render(&self.inner, UNBROKEN, false);
+        let text = lab::table::render(&self.inner, UNWRAPPED_COLUMNS, false);
         html::text(&text, lab::table::tables(&self.inner))
     }
 
     fn __repr__(&self) -> String {
-        lab::table::render(&self.inner, WIDTH, false)
+        lab::table::render(&self.inner, TEXT_COLUMNS, false)
     }
 }
 
-/// Columns of a comparison as text.
-const WIDTH: usize = 80;
+/// Width of a comparison as text, in columns.
+const TEXT_COLUMNS: usize = 80;
 
-/// Columns of text that a notebook breaks as it has room.
-pub(crate) const UNBROKEN: usize = 10_000;
+/// Width of text that a notebook wraps, in columns.
+pub(crate) const UNWRAPPED_COLUMNS: usize = 10_000;
 
 /// Write the packets at a sender of the scenario as pcapng.
 #[pyfunction]
@@ -292,7 +292,7 @@ pub(crate) fn record(
         let Some(sender) = job.variants.first() else { return Ok(()) };
         let written = files::write(&path, |file| {
             let mut capture = Capture::new(file).map_err(reason)?.of(job.scenario.first_compared());
-            // After a cancellation the file stays as it was.
+            // An error, also that of a cancellation, keeps an existing file.
             run(&job.scenario, sender, seed, Some(&mut capture), &told.stop)
                 .map_err(std::io::Error::other)?;
             capture.finish().map_err(reason)

@@ -1,4 +1,4 @@
-//! A loss detector written in Python, as the engine calls it: each call takes the GIL, so it is slow.
+//! Adapter for loss detectors written in Python. Each call takes the GIL, so they are slow.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -49,7 +49,7 @@ impl From<&Rule> for detect::Rule {
     }
 }
 
-/// The methods of a detector, all but `rule` optional.
+/// Optional methods of a detector.
 const METHODS: [&str; 6] = [
     "on_ack",
     "on_reordering",
@@ -59,25 +59,25 @@ const METHODS: [&str; 6] = [
     "on_timeout",
 ];
 
-/// A connection's detector: an object of a class of Python's.
+/// Detector of a connection: a Python object.
 #[derive(Debug)]
 struct Detector {
     object: Py<PyAny>,
-    /// Which of [`METHODS`] it has.
+    /// Whether it has each of [`METHODS`].
     has: [bool; METHODS.len()],
     ticket: Arc<Ticket>,
-    /// The dupthresh of the last rule, and one; zero for none.
+    /// Dupthresh of the last rule plus one. 0: none.
     dupthresh: AtomicU64,
 }
 
 impl Detector {
-    /// Calls one of [`METHODS`], if it is there.
-    fn tell<A>(&self, method: &str, arguments: impl FnOnce() -> A)
+    /// Calls one of [`METHODS`], if the object has it.
+    fn notify<A>(&self, method: &str, arguments: impl FnOnce() -> A)
     where
         A: for<'a> pyo3::call::PyCallArgs<'a>,
     {
-        let there = METHODS.iter().zip(self.has).any(|(name, has)| has && *name == method);
-        if there && !self.ticket.stop.is_cancelled() {
+        let has_method = METHODS.iter().zip(self.has).any(|(name, has)| has && *name == method);
+        if has_method && !self.ticket.stop.is_cancelled() {
             Python::attach(|py| {
                 if let Err(error) = self.object.bind(py).call_method1(method, arguments()) {
                     self.ticket.raise(error);
@@ -131,21 +131,21 @@ impl LossDetector for Detector {
             reordered: facts.reordered,
             latest_sent_s: facts.latest_sent.map(|at| at.as_secs_f64()),
         };
-        self.tell("on_ack", || (facts(), View::from(view)));
+        self.notify("on_ack", || (facts(), View::from(view)));
     }
 
     fn on_reordering(&mut self, sample: detect::Reordering, view: &detect::View) {
         let detect::Reordering { length, delay, by_dsack } = sample;
         let sample = || Reordering { length, delay_s: delay.as_secs_f64(), by_dsack };
-        self.tell("on_reordering", || (sample(), View::from(view)));
+        self.notify("on_reordering", || (sample(), View::from(view)));
     }
 
     fn on_recovery(&mut self, view: &detect::View) {
-        self.tell("on_recovery", || (View::from(view),));
+        self.notify("on_recovery", || (View::from(view),));
     }
 
     fn on_recovery_end(&mut self, view: &detect::View) {
-        self.tell("on_recovery_end", || (View::from(view),));
+        self.notify("on_recovery_end", || (View::from(view),));
     }
 
     fn on_spurious_fast_retransmit(
@@ -155,15 +155,15 @@ impl LossDetector for Detector {
     ) {
         let detect::SpuriousFastRetransmit { lasted, window, length } = found;
         let found = || SpuriousFastRetransmit { lasted_s: lasted.as_secs_f64(), window, length };
-        self.tell("on_spurious_fast_retransmit", || (found(), View::from(view)));
+        self.notify("on_spurious_fast_retransmit", || (found(), View::from(view)));
     }
 
     fn on_timeout(&mut self, first: bool, view: &detect::View) {
-        self.tell("on_timeout", || (first, View::from(view)));
+        self.notify("on_timeout", || (first, View::from(view)));
     }
 }
 
-/// A sender of Python's: `base` with the detectors that `make` makes, called `base+name`.
+/// Returns the sender `base+name`: `base` with the detectors that `make` returns.
 pub(crate) fn variant(
     base: &str,
     name: &str,
@@ -196,12 +196,12 @@ pub(crate) fn variant(
         }
     };
     let parsed = Variant::parse(base).map_err(|error| refused(format!("variants: {error}")))?;
-    let variant = parsed.with_detector(lasting(name), made);
+    let variant = parsed.with_detector(leaked(name), made);
     variant.map_err(|error| refused(format!("variants: {error}")))
 }
 
-/// The name for as long as the process lives; each is kept once.
-fn lasting(name: &str) -> &'static str {
+/// Returns the name with static lifetime. Each name is stored once per process.
+fn leaked(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = names.get(name) {

@@ -1,4 +1,4 @@
-//! What can go wrong, as Python's exceptions: with the one line that the command prints.
+//! Errors as Python exceptions, with the same line that the command prints.
 
 use pyo3::PyErr;
 use pyo3::exceptions::PyValueError;
@@ -7,22 +7,22 @@ pyo3::create_exception!(
     unruffled,
     Error,
     PyValueError,
-    "A wrong argument, scenario, sender, file or capture.\n\nOne line says where, and what was expected."
+    "A wrong argument, scenario, sender, file or capture.\n\nOne line names the place, and what was expected."
 );
 
-/// Python's exception with the line that the command prints, in which arguments have Python's names.
+/// Returns the Python exception for an error. In the command's line, flags get the names of arguments.
 pub(crate) fn refused(error: impl std::fmt::Display) -> PyErr {
-    // What people gave is quoted in it, whatever that holds.
+    // The line may quote input with control characters.
     Error::new_err(by_argument(&error.to_string()).replace(char::is_control, " "))
 }
 
-/// Flags of the command that arguments of Python stand for, under the same names.
+/// Flags of the command with a Python argument of the same name.
 const FLAGS: [&str; 12] = [
     "bytes", "dask", "duration", "jobs", "kernel", "reverse", "scenario", "seeds", "set", "store",
     "together", "variants",
 ];
 
-/// A line of the command in which each flag is called what the argument is called.
+/// Returns a line of the command with each flag replaced by its argument.
 fn by_argument(line: &str) -> String {
     let mut words = Vec::new();
     let mut rest = line.split(' ').peekable();
@@ -39,7 +39,7 @@ fn by_argument(line: &str) -> String {
         } else if name == "set"
             && let Some((key, value)) = rest.peek().and_then(|next| next.split_once('='))
         {
-            // What is set after a flag is an entry of a dictionary.
+            // A setting after the flag becomes an entry of a dictionary.
             let value = value.trim_end_matches(')');
             let end = if rest.next().is_some_and(|next| next.ends_with(')')) { ")" } else { "" };
             words.push(format!("{before}set={{\"{key}\": {value}}}{end}"));
@@ -48,7 +48,7 @@ fn by_argument(line: &str) -> String {
         }
     }
     let line = words.join(" ");
-    // The argument may be the key.
+    // The argument and the key may have the same name.
     match line.split_once(": ") {
         Some((name, rest)) if rest.starts_with(&format!("{name}: ")) => rest.to_owned(),
         _ => line,

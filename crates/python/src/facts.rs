@@ -1,12 +1,12 @@
-//! What a detector of Python's is given, and what it answers: plain values.
+//! Arguments and results of detectors written in Python, as plain values.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::values;
 
-/// A class of plain values: read-only fields, a constructor with a keyword for each, equality, a hash,
-/// text that makes an equal one, and pickle.
+/// Declares a class of plain values: read-only fields, a constructor with a keyword for each, equality, a
+/// hash, a `repr` that evaluates to an equal value, and pickle.
 macro_rules! facts {
     (
         $(#[$about:meta])*
@@ -72,9 +72,9 @@ macro_rules! facts {
     };
 }
 
-/// A value of a field.
+/// The type of a field.
 trait Field: Sized {
-    /// Reads it from what was given as `called`.
+    /// Converts the argument `called`.
     fn read(called: &str, given: &Bound<'_, PyAny>) -> PyResult<Self>;
 }
 
@@ -109,9 +109,9 @@ impl<T: Field> Field for Option<T> {
 }
 
 facts! {
-    /// The sender's state as detectors see it. Windows are in segments.
+    /// The sender's state, as passed to detectors. Windows are in segments.
     ///
-    /// The engine makes it; one made by hand tests a detector.
+    /// The engine creates it; tests of a detector can create one, too.
     View (
         *, now_s = None, cwnd = None, slow_start = None, flight = None, sacked = None, srtt_s =
         None, latest_rtt_s = None, min_rtt_s = None, rto_s = None, recovering = None, una = None,
@@ -137,7 +137,7 @@ facts! {
         min_rtt_s: Option<f64> = None,
         /// The retransmission timeout in seconds, without backoff.
         rto_s: f64 = 1.0,
-        /// Whether it is in fast recovery, or in recovery after a timeout.
+        /// Whether the sender is in fast recovery, or in recovery after a timeout.
         recovering: bool = false,
         /// The offset of the first octet that is not acknowledged (SND.UNA).
         una: u64 = 0,
@@ -147,7 +147,7 @@ facts! {
 }
 
 facts! {
-    /// What one acknowledgement said, beyond the scoreboard.
+    /// The contents of one acknowledgement, beyond the scoreboard.
     AckFacts (
         *, delivered = None, sacked = None, advanced = None, dsack = None, reordered = None,
         latest_sent_s = None
@@ -164,7 +164,7 @@ facts! {
         dsack: bool = false,
         /// Whether a segment never retransmitted arrived behind a later one.
         reordered: bool = false,
-        /// When the latest-sent of the newly delivered segments was sent, in seconds.
+        /// The latest send time of the newly delivered segments, in seconds.
         latest_sent_s: Option<f64> = None,
     }
 }
@@ -175,7 +175,7 @@ facts! {
         *, length = None, delay_s = None, by_dsack = None
     )
     "(*, length=0, delay_s=0.0, by_dsack=False)" {
-        /// How far the highest delivered segment was ahead of it, in segments.
+        /// The distance to the highest delivered segment, in segments.
         length: u32 = 0,
         /// The seconds from the delivery of that segment to that of the late one.
         delay_s: f64 = 0.0,
@@ -190,7 +190,7 @@ facts! {
         *, lasted_s = None, window = None, length = None
     )
     "(*, lasted_s=0.0, window=0.0, length=None)" {
-        /// The seconds from its beginning to the DSACK that showed it.
+        /// The seconds from its start to the DSACK that proved it spurious.
         lasted_s: f64 = 0.0,
         /// The congestion window before it, in segments.
         window: f64 = 0.0,
@@ -200,9 +200,9 @@ facts! {
 }
 
 facts! {
-    /// Which holes are deemed lost now. The conditions add up.
+    /// The holes that are deemed lost now. A hole needs to meet one condition.
     ///
-    /// ``rule`` of a detector gives it; see :class:`unruffled.Detector`.
+    /// ``rule`` of a detector returns it; see :class:`unruffled.Detector`.
     Rule (
         dupthresh = None, *, distance = None, overdue_s = None, eager = None, first_hole_due_s =
         None
@@ -214,7 +214,7 @@ facts! {
         distance: Option<u32> = None,
         /// Every segment sent this long ago, before one that is delivered, is lost.
         overdue_s: Option<f64> = None,
-        /// Whether to look again when the first of them is due, and not only when all are.
+        /// Whether to check again when the first of them is due, and not only when all are.
         eager: bool = false,
         /// The first hole is lost at this time, if it is still open then.
         first_hole_due_s: Option<f64> = None,

@@ -1,10 +1,9 @@
-//! What notebooks show: tables that a screen reader can read, in the notebook's own style. Nothing in them
-//! is fetched, and no text is markup.
+//! HTML for notebooks: accessible tables in the notebook's style. They load nothing, and all text is escaped.
 
 use pyo3::prelude::*;
 use unruffled_lab::table::Cells;
 
-/// Text as HTML.
+/// Returns text escaped for HTML.
 pub(crate) fn escaped(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for c in text.chars() {
@@ -20,7 +19,7 @@ pub(crate) fn escaped(text: &str) -> String {
     html
 }
 
-/// A table whose first column names each line.
+/// Returns a table whose first column has the headings of the rows.
 pub(crate) fn table(caption: &str, heads: &[&str], lines: &[Vec<String>]) -> String {
     let heads: String = heads
         .iter()
@@ -53,15 +52,16 @@ pub(crate) fn html_table(caption: &str, heads: Vec<String>, lines: Vec<Vec<Strin
     table(caption, &heads, &lines)
 }
 
-/// A text for a terminal whose paragraphs are words or tables: the tables are drawn as such.
+/// Returns a terminal's text as HTML. Its paragraphs are words or tables; `tables` has the cells.
 pub(crate) fn text(text: &str, tables: Vec<Cells>) -> String {
     let mut tables = tables.into_iter();
-    let (mut html, mut before) = (String::new(), String::new());
+    let mut html = String::new();
+    let mut before = String::new();
     for part in text.trim_end().split("\n\n") {
         let cells = if is_table(part) { tables.next() } else { None };
         match cells {
             Some((heads, lines)) => {
-                // The words before a table are its caption.
+                // The paragraph before a table is its caption.
                 html += &table(&std::mem::take(&mut before), &heads, &lines);
             }
             None => {
@@ -72,13 +72,13 @@ pub(crate) fn text(text: &str, tables: Vec<Cells>) -> String {
     html + words(&before).as_str()
 }
 
-/// Whether there is a rule below the first line.
+/// Returns whether the paragraph is a table: its second line is a rule.
 fn is_table(part: &str) -> bool {
     let rule = part.lines().nth(1).unwrap_or_default();
     !rule.trim().is_empty() && rule.chars().all(|c| c == '─' || c == '-' || c == ' ')
 }
 
-/// A paragraph, its lines as they are.
+/// Returns a paragraph with its line breaks.
 fn words(part: &str) -> String {
     let lines: Vec<String> = part.trim().lines().map(|line| escaped(line.trim())).collect();
     match lines.as_slice() {

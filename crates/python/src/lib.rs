@@ -1,6 +1,6 @@
-//! The Python package `unruffled`, seen from Rust: what crosses the border and how. Scenarios, runs,
-//! rows and reports are those of `unruffled-lab`; the functions that people call, with their
-//! documentation, are in `python/unruffled`.
+//! The Rust part of the Python package `unruffled`: conversion of arguments and results. Scenarios, runs,
+//! rows and reports are those of `unruffled-lab`. The public functions with their documentation are in
+//! `python/unruffled`.
 
 mod analysis;
 mod background;

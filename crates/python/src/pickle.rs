@@ -1,4 +1,4 @@
-//! Results as octets for pickle: whole, so that another process of the same version has equal ones.
+//! Pickling of complete results, for processes with the same version.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::senders;
 use crate::sweep::Sweep;
 use crate::table::Table;
 
-/// What `__reduce__` gives: [`restore`] and its arguments.
+/// Result of `__reduce__`: [`restore`] and its arguments.
 pub(crate) type Kept<'py> =
     (Bound<'py, PyAny>, (&'static str, Bound<'py, PyBytes>, Option<Py<PyAny>>));
 
-/// A value of a class as octets.
+/// Pickles a value of a class.
 pub(crate) fn kept<'py>(
     py: Python<'py>,
     class: &'static str,
@@ -34,7 +34,7 @@ pub(crate) fn kept<'py>(
     as_octets(py, class, &octets, None)
 }
 
-/// The octets of a value of a class, and the senders beside it whose detector is Python's.
+/// Pickles a value from its octets, with its senders whose detectors are written in Python.
 pub(crate) fn as_octets<'py>(
     py: Python<'py>,
     class: &'static str,
@@ -45,7 +45,7 @@ pub(crate) fn as_octets<'py>(
     Ok((restore, (class, PyBytes::new(py, octets), own)))
 }
 
-/// Make the value that was pickled.
+/// Restore a pickled value.
 #[pyfunction]
 #[pyo3(signature = (kind, octets, own = None))]
 pub(crate) fn restore(

@@ -1,4 +1,4 @@
-//! `race`: real packets between the kernel and us, where there are the rights.
+//! `race`: transfers with real packets by the kernel and by our senders. Requires root.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -18,11 +18,11 @@ use crate::error::refused;
 use crate::scenario::Origin;
 use crate::values;
 
-/// What a transfer lasts unless something is said.
-const USUAL: Length = Length::Time(Duration::from_secs(30));
+/// Default length of a transfer.
+const DEFAULT_LENGTH: Length = Length::Time(Duration::from_secs(30));
 
-/// What is missing where the kernel is to be raced under the congestion control of `unruffled attach`.
-const ABSENT: &str = "kernel: unruffled: not in this kernel, and this package has no BPF programs to \
+/// Error for a race with the congestion control of `unruffled attach` where that is missing.
+const NOT_LOADED: &str = "kernel: unruffled: not in this kernel, and this package has no BPF programs to \
      load it: expected it there (sudo unruffled attach), or other names";
 
 /// Let the kernel and our senders make the same transfer.
@@ -55,7 +55,7 @@ pub(crate) fn race(
     let length = match (octets.or(scenario.bytes()), time) {
         (_, Some(time)) => Length::Time(Duration::from_nanos(time.as_nanos())),
         (Some(octets), None) => Length::Bytes(octets),
-        (None, None) => USUAL,
+        (None, None) => DEFAULT_LENGTH,
     };
     if matches!(length, Length::Bytes(0) | Length::Time(Duration::ZERO)) || seeds == 0 {
         return Err(refused("race: expected more than none of duration, bytes and seeds"));
@@ -69,11 +69,11 @@ pub(crate) fn race(
         reverse,
     };
     if !cfg!(feature = "bpf") && kernel.iter().any(|name| name.trim() == NAME) && !is_registered() {
-        return Err(refused(ABSENT));
+        return Err(refused(NOT_LOADED));
     }
     let competitors = entry.competitors(&scenario).map_err(refused)?;
     let ticket = Arc::new(Ticket::default());
-    let told = Arc::clone(&ticket);
+    let shared = Arc::clone(&ticket);
     let finished = background::work(py, &ticket, progress, move || {
         let sysctls = [];
         let course = Course {
@@ -87,11 +87,11 @@ pub(crate) fn race(
         };
         let mut begun = 0;
         course.run::<BufWriter<File>>(None, |_| {
-            if told.stop.is_cancelled() {
-                // Nobody waits any more: the namespaces go as the stack unwinds.
+            if shared.stop.is_cancelled() {
+                // The caller has stopped waiting. Unwinding removes the namespaces.
                 std::panic::resume_unwind(Box::new("stopped"));
             }
-            told.done.store(begun, Ordering::Relaxed);
+            shared.done.store(begun, Ordering::Relaxed);
             begun += 1;
         })
     })?;

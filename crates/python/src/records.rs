@@ -9,7 +9,7 @@ use unruffled_lab::table::json;
 
 use crate::table::{Column, Table};
 
-/// The columns of rows: those of the command's `--csv`.
+/// Returns the columns of rows, which are those of the command's `--csv`.
 pub(crate) fn row_columns<'a>(
     rows: impl Iterator<Item = &'a RunRow> + Clone,
 ) -> Vec<(String, Column)> {
@@ -38,15 +38,15 @@ fn count(value: metric::Value) -> u64 {
     }
 }
 
-/// One row for each run.
+/// Returns one row for each run.
 pub(crate) fn rows(comparison: &Comparison) -> PyResult<Table> {
     Table::of(row_columns(comparison.variants.iter().flat_map(|runs| &runs.rows)))
 }
 
-/// Columns that say whose a row's numbers are.
-const WHOSE: [&str; 7] = ["variant", "runs", "seed", "group", "name", "from", "to"];
+/// Columns that identify a row, and precede its numbers.
+const IDENTITY_COLUMNS: [&str; 7] = ["variant", "runs", "seed", "group", "name", "from", "to"];
 
-/// Records as a table: a column for each field that is a number or a text, by the names of JSON.
+/// Returns records as a table, with a column for each field that is a number or a text, named as in JSON.
 pub(crate) fn table(records: Vec<Map<String, Value>>) -> PyResult<Table> {
     let mut names: Vec<&String> = Vec::new();
     for record in &records {
@@ -56,8 +56,8 @@ pub(crate) fn table(records: Vec<Map<String, Value>>) -> PyResult<Table> {
             }
         }
     }
-    // Whose numbers they are stands before the numbers.
-    names.sort_by_key(|name| WHOSE.iter().position(|whose| whose == name).unwrap_or(WHOSE.len()));
+    let rank = |name: &String| IDENTITY_COLUMNS.iter().position(|column| column == name);
+    names.sort_by_key(|name| rank(name).unwrap_or(IDENTITY_COLUMNS.len()));
     let column = |name: &String| {
         let values = || records.iter().map(|record| record.get(name).unwrap_or(&Value::Null));
         if values().any(Value::is_string) {
@@ -76,7 +76,7 @@ pub(crate) fn table(records: Vec<Map<String, Value>>) -> PyResult<Table> {
     Table::of(names.iter().map(|name| ((*name).clone(), column(name))).collect())
 }
 
-/// A record's fields.
+/// Returns the fields of a record.
 pub(crate) fn fields(record: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(record) {
         Ok(Value::Object(fields)) => fields,
@@ -84,8 +84,8 @@ pub(crate) fn fields(record: &impl Serialize) -> Map<String, Value> {
     }
 }
 
-/// One row for each flow, or link, of each run; none where there is but one flow, but the columns of
-/// a record of whose fields none is set.
+/// Returns one row for each flow, or link, of each run. With a single flow there are no rows, and the columns
+/// are those of a default record.
 pub(crate) fn counted<T: Serialize + Default>(
     comparison: &Comparison,
     of: impl Fn(&unruffled_measure::RunRecord) -> &[T],
@@ -109,10 +109,12 @@ pub(crate) fn counted<T: Serialize + Default>(
     table(records)
 }
 
-/// The curves of each variant's first seed, a row for each point.
+/// Returns the curves of each variant's first seed, a row for each point.
 pub(crate) fn traces(comparison: &Comparison) -> PyResult<Table> {
-    let (mut variants, mut quantities) = (Vec::new(), Vec::new());
-    let (mut times, mut values) = (Vec::new(), Vec::new());
+    let mut variants = Vec::new();
+    let mut quantities = Vec::new();
+    let mut times = Vec::new();
+    let mut values = Vec::new();
     for VariantRuns { name, trace, .. } in &comparison.variants {
         for (quantity, curve) in [
             ("cwnd_segments", &trace.cwnd),
@@ -137,7 +139,7 @@ pub(crate) fn traces(comparison: &Comparison) -> PyResult<Table> {
     ])
 }
 
-/// The segments that each variant sent in the first seed's window of the time–sequence plot.
+/// Returns the segments that each variant sent in the window of the time–sequence plot, first seed.
 pub(crate) fn sent(comparison: &Comparison) -> PyResult<Table> {
     let all = || {
         let variants = comparison.variants.iter();
@@ -156,7 +158,7 @@ pub(crate) fn sent(comparison: &Comparison) -> PyResult<Table> {
     ])
 }
 
-/// One row for each variant: means over the seeds, and the half-widths of their intervals.
+/// Returns one row for each variant: means over the seeds, and half-widths of their intervals.
 pub(crate) fn summary(comparison: &Comparison) -> PyResult<Table> {
     let document: Value = serde_json::from_str(&json(comparison)).unwrap_or_default();
     let means = document["variants"].as_array().into_iter().flatten().map(|variant| {
@@ -175,9 +177,11 @@ pub(crate) fn summary(comparison: &Comparison) -> PyResult<Table> {
     table(means.collect())
 }
 
-/// How many reorderings of each length the first seed's sender saw.
+/// Returns the number of reorderings of each length that the sender noticed, first seed.
 pub(crate) fn reordering_lengths(comparison: &Comparison) -> PyResult<Table> {
-    let (mut variants, mut lengths, mut events) = (Vec::new(), Vec::new(), Vec::new());
+    let mut variants = Vec::new();
+    let mut lengths = Vec::new();
+    let mut events = Vec::new();
     for VariantRuns { name, trace, .. } in &comparison.variants {
         for (length, &n) in trace.reordering_lengths.iter().enumerate().skip(1) {
             variants.push(name.clone());

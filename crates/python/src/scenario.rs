@@ -1,4 +1,4 @@
-//! Scenarios: by name, from a file, or written as a dictionary.
+//! Scenarios by name, from a file, or from a dictionary.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
@@ -13,37 +13,37 @@ use crate::error::refused;
 use crate::pickle::{self, Kept};
 use crate::{html, values};
 
-/// What errors call a scenario that is a dictionary.
+/// Name of a scenario in errors, if it is a dictionary.
 const DICTIONARY: &str = "scenario";
 
-/// A scenario, checked: what flows, over which path, for how long.
+/// A checked scenario: traffic, path and duration.
 ///
-/// :func:`unruffled.scenario` makes it. Scenarios are equal if all of their keys are.
+/// :func:`unruffled.scenario` returns it. Scenarios are equal if all of their keys are.
 #[pyclass(frozen, module = "unruffled")]
 pub(crate) struct Scenario {
-    /// The file's name, or what stands for it.
+    /// Name of the file, or its substitute in errors.
     pub(crate) file: String,
-    /// The file, if it was read from one.
+    /// Path of the file, if the scenario was read from one.
     pub(crate) path: Option<PathBuf>,
     pub(crate) loaded: Loaded,
 }
 
-/// Where a scenario comes from: what errors call it, and its text.
+/// Source of a scenario: its name in errors, and its text.
 pub(crate) struct Origin {
     pub(crate) file: String,
     pub(crate) text: String,
-    /// The file, if it is one, wherever the process goes.
+    /// Absolute path of the file, if any.
     pub(crate) path: Option<PathBuf>,
 }
 
 impl Origin {
-    /// Reads what was given as a scenario.
+    /// Reads an argument that names or contains a scenario.
     pub(crate) fn of(given: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = given.py();
         if let Ok(scenario) = given.cast::<Scenario>() {
             let Scenario { file, path, loaded } = scenario.get();
-            let (file, path) = (file.clone(), path.clone());
-            return Ok(Self { file, text: loaded.toml.clone(), path });
+            let text = loaded.toml.clone();
+            return Ok(Self { file: file.clone(), text, path: path.clone() });
         }
         if let Ok(dict) = given.cast::<PyDict>() {
             let table = values::table(DICTIONARY, dict)?;
@@ -56,19 +56,19 @@ impl Origin {
         };
         let path = std::path::absolute(&file).ok();
         let name = file.clone();
-        // A pipe may have nothing to read.
+        // In the background, since a read of a pipe may block.
         let read = move || Loaded::text(&name);
         let text = background::work(py, &Arc::new(Ticket::default()), None, read)?;
         Ok(Self { file, text: text.map_err(refused)?, path })
     }
 
-    /// The scenario; a key is set once.
+    /// Returns the scenario. Each key may be set once.
     pub(crate) fn load(&self, overrides: &[String]) -> Result<Loaded, Error> {
         flags::once(&self.file, &self.text, overrides)?;
         Loaded::parse(&self.file, &self.text, overrides)
     }
 
-    /// The same, of a scenario whose network real packets can cross.
+    /// [`load`](Self::load) for a scenario whose network real packets can cross.
     #[cfg(target_os = "linux")]
     pub(crate) fn load_for_real_packets(&self, overrides: &[String]) -> Result<Loaded, Error> {
         flags::once(&self.file, &self.text, overrides)?;
@@ -89,11 +89,11 @@ pub(crate) fn scenario(
     Ok(Scenario { file: origin.file, path: origin.path, loaded })
 }
 
-/// What a pickle has of a scenario: what errors call it, its file, and its text.
+/// Contents of a pickled scenario: its name in errors, its file, and its text.
 type Parts = (String, Option<PathBuf>, String);
 
 impl Scenario {
-    /// The scenario that was pickled.
+    /// Restores a pickled scenario.
     pub(crate) fn restored((file, path, toml): Parts) -> PyResult<Self> {
         let loaded = Loaded::parse(&file, &toml, &[]).map_err(refused)?;
         Ok(Self { file, path, loaded })
@@ -108,13 +108,13 @@ impl Scenario {
         &self.loaded.name
     }
 
-    /// One line on what it is.
+    /// A one-line description.
     #[getter]
     fn title(&self) -> &str {
         &self.loaded.title
     }
 
-    /// Where it comes from, such as a paper and its section.
+    /// The source, such as a paper and its section.
     #[getter]
     fn source(&self) -> &str {
         &self.loaded.source
@@ -126,13 +126,13 @@ impl Scenario {
         self.loaded.duration.as_secs_f64()
     }
 
-    /// The number of seeds that are run.
+    /// The number of seeds.
     #[getter]
     fn seeds(&self) -> u64 {
         self.loaded.seeds
     }
 
-    /// The names of the senders that are compared.
+    /// The names of the compared senders.
     #[getter]
     fn variants(&self) -> Vec<String> {
         self.loaded.variants.clone()

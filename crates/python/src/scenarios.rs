@@ -1,4 +1,4 @@
-//! The scenarios that ship with the package.
+//! The built-in scenarios.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use unruffled_scenario::{self as scenario, Error, Scenario};
 
 use crate::error::refused;
 
-/// Give what the command's `scenarios --json` prints.
+/// Return the output of the command's `scenarios --json`.
 #[pyfunction]
 pub(crate) fn scenarios() -> PyResult<String> {
     let all = scenario::BUILTIN.iter().map(|(name, text)| scenario::description(name, text));
@@ -16,7 +16,7 @@ pub(crate) fn scenarios() -> PyResult<String> {
     Ok(serde_json::Value::Array(all).to_string())
 }
 
-/// Write the file of a built-in scenario to `path`, or to ``NAME.toml``, and say where it is.
+/// Write the file of a built-in scenario to `path`, or to ``NAME.toml``, and return the path.
 #[pyfunction]
 #[pyo3(signature = (name, path = None, force = false))]
 pub(crate) fn save_scenario(name: &str, path: Option<PathBuf>, force: bool) -> PyResult<PathBuf> {

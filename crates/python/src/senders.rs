@@ -1,4 +1,4 @@
-//! Which senders there are, and those that are asked for.
+//! The list of senders, and the selected ones.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::background::Ticket;
 use crate::detector;
 use crate::error::refused;
 
-/// Give what the command's `variants --json` prints.
+/// Return the output of the command's `variants --json`.
 #[pyfunction]
 #[pyo3(signature = (name = None))]
 pub(crate) fn variants(name: Option<&str>) -> PyResult<String> {
@@ -22,8 +22,8 @@ pub(crate) fn variants(name: Option<&str>) -> PyResult<String> {
     Ok(senders::json(&chosen).to_string())
 }
 
-/// The senders that were asked for, or the scenario's, which stand at `place`, in their order. Those
-/// of Python's end the work of `ticket` with what they raise.
+/// Returns the senders `asked`, or the scenario's, which are at `place`, in order. An exception in a detector
+/// written in Python stops the work of `ticket`.
 pub(crate) fn chosen(
     scenario: &Scenario,
     place: &str,
@@ -33,7 +33,8 @@ pub(crate) fn chosen(
     let Some(asked) = asked else {
         return scenario.senders(&scenario.variants, place).map_err(refused);
     };
-    let (mut names, mut all) = (Vec::new(), Vec::new());
+    let mut names = Vec::new();
+    let mut all = Vec::new();
     for item in asked.try_iter()? {
         let item = item?;
         match item.cast::<PyString>() {
@@ -53,7 +54,7 @@ pub(crate) fn chosen(
     Ok(all.into_iter().filter_map(|own| own.or_else(|| named.next())).collect())
 }
 
-/// Senders whose detector is Python's.
+/// Returns senders with detectors written in Python.
 pub(crate) fn own(
     asked: Option<&Bound<'_, PyAny>>,
     ticket: &Arc<Ticket>,
@@ -62,9 +63,9 @@ pub(crate) fn own(
     asked.try_iter()?.map(|item| one(&item?, ticket)).collect()
 }
 
-/// A sender of Python's: what `unruffled.Own` holds.
+/// Returns the sender of an `unruffled.Own`.
 fn one(given: &Bound<'_, PyAny>, ticket: &Arc<Ticket>) -> PyResult<Variant> {
-    let (base, name): (String, String) =
-        (given.getattr("base")?.extract()?, given.getattr("name")?.extract()?);
+    let base: String = given.getattr("base")?.extract()?;
+    let name: String = given.getattr("name")?.extract()?;
     detector::variant(&base, &name, given.getattr("detector")?.unbind(), ticket)
 }

@@ -1,4 +1,4 @@
-//! `sweep`: a plan of runs, made here or by others, and its rows.
+//! `sweep`: a plan of runs, made here or by workers, and its rows.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -21,15 +21,15 @@ use crate::scenario::Origin;
 use crate::table::{Column, Table, Tabular, tabular};
 use crate::{html, senders, values};
 
-/// What errors call a grid that is a dictionary.
+/// Name of a grid in errors, if it is a dictionary.
 const DICTIONARY: &str = "grid";
 
-/// What is swept, checked, before its runs are planned.
+/// A checked grid, before its runs are planned.
 #[pyclass(frozen, module = "unruffled")]
 pub(crate) struct GridFile {
     grid: Grid,
     file: String,
-    /// The arguments that have set keys of the scenario.
+    /// Arguments that set keys of the scenario.
     flags: Flags,
 }
 
@@ -78,36 +78,36 @@ pub(crate) fn grid(
 
 #[pymethods]
 impl GridFile {
-    /// Give points, dimensions and seed of the Latin hypercube that has to be drawn.
+    /// Return points, dimensions and seed of the Latin hypercube that has to be drawn.
     fn hypercube(&self) -> Option<(usize, usize, u64)> {
-        let wanted = self.grid.hypercube()?;
-        Some((wanted.points, wanted.dimensions, wanted.seed))
+        let hypercube = self.grid.hypercube()?;
+        Some((hypercube.points, hypercube.dimensions, hypercube.seed))
     }
 
-    /// Give the error about drawing it.
+    /// Return the error of drawing the Latin hypercube.
     fn latin_error(&self, reason: String) -> PyErr {
         refused(Error::Latin { file: self.file.clone().into(), reason })
     }
 }
 
-/// Senders at many points: a row for each run that is there.
+/// Senders at many points: a row for each finished run.
 ///
-/// :func:`unruffled.sweep` makes it. It is a table of its rows, as :class:`unruffled.Table` is:
+/// :func:`unruffled.sweep` returns it. It is a table of its rows, like :class:`unruffled.Table`:
 /// ``len(found)``, ``found["goodput_bps"]``, ``found[0]``, iteration, ``polars.DataFrame(found)``.
 #[pyclass(frozen, module = "unruffled")]
 pub(crate) struct Sweep {
     inner: Arc<Inner>,
     ticket: Arc<Ticket>,
-    /// Why no runs are kept, where they should be.
+    /// The reason why no runs are kept, although they should be.
     note: Option<String>,
-    /// All rows, once they are there and asked for.
+    /// All rows, after the first request with all runs finished.
     rows: OnceLock<Table>,
-    /// The senders whose detector is Python's, if there are any.
+    /// Senders with a detector written in Python, if any.
     own: Option<Py<PyAny>>,
 }
 
 impl Sweep {
-    /// The sweep that was pickled.
+    /// Restores a pickled sweep.
     pub(crate) fn restored(inner: Inner, ticket: Arc<Ticket>, own: Option<Py<PyAny>>) -> Self {
         Self { inner: Arc::new(inner), ticket, note: None, rows: OnceLock::new(), own }
     }
@@ -127,9 +127,9 @@ impl Watch for Ticket {
     }
 }
 
-/// Plan a sweep on so many threads, and look up which of its runs a store has.
+/// Plan a sweep on ``jobs`` threads, and look up its runs in a store.
 ///
-/// The store is the file `store`, or the usual one.
+/// The store is the file `store`, or the default one.
 #[pyfunction]
 #[pyo3(signature = (grid, hypercube = None, own = None, store = None, usual = false, jobs = None))]
 pub(crate) fn plan(
@@ -160,7 +160,7 @@ pub(crate) fn plan(
     Ok(Sweep { inner: Arc::new(inner), ticket, note, rows: OnceLock::new(), own: kept })
 }
 
-/// Make a batch of runs on this thread, without the GIL: what workers do.
+/// Make a batch of runs on this thread, without the GIL, for workers.
 #[pyfunction]
 #[pyo3(signature = (batch, own = None))]
 pub(crate) fn make<'py>(
@@ -182,7 +182,7 @@ pub(crate) fn make<'py>(
 
 #[pymethods]
 impl Sweep {
-    /// Why no runs are kept, where they should be.
+    /// The reason why no runs are kept, although they should be.
     #[getter]
     fn note(&self) -> Option<&str> {
         self.note.as_deref()
@@ -206,13 +206,13 @@ impl Sweep {
         self.inner.plan().keys().to_vec()
     }
 
-    /// The number of runs that are not there.
+    /// The number of runs that are not finished.
     #[getter]
     fn missing(&self) -> usize {
         self.inner.missing().len()
     }
 
-    /// Make some of the missing runs, and give the seconds that the others take on one core.
+    /// Make some of the missing runs, and return the seconds the others take on one core.
     fn estimate(&self, py: Python<'_>) -> PyResult<f64> {
         let (inner, ticket) = (Arc::clone(&self.inner), Arc::clone(&self.ticket));
         let seconds =
@@ -220,7 +220,7 @@ impl Sweep {
         seconds.map_err(refused)
     }
 
-    /// Give the line that is printed before the runs begin.
+    /// Return the line that is printed before the runs begin.
     fn announce(&self, seconds: f64, workers: usize, what: &str) -> String {
         announcement(&self.inner, seconds, workers, what)
     }
@@ -241,14 +241,14 @@ impl Sweep {
         ran.map_err(refused)
     }
 
-    /// Give the missing runs in batches of about so many seconds, and the runs of each.
+    /// Return the missing runs in batches of about ``seconds``, and the runs of each.
     fn batches<'py>(&self, py: Python<'py>, seconds: f64) -> Vec<(Bound<'py, PyBytes>, usize)> {
         let batches = py.detach(|| self.inner.batches(seconds));
         let packed = |batch: &Batch| (PyBytes::new(py, &batch.pack()), batch.runs());
         batches.iter().map(packed).collect()
     }
 
-    /// Take in what a worker made of a batch, and give the number of its runs.
+    /// Store a worker's results of a batch, and return the number of its runs.
     fn take(&self, py: Python<'_>, octets: &[u8]) -> PyResult<usize> {
         let taken = py.detach(|| {
             let made = Made::unpack(octets)?;
@@ -258,7 +258,7 @@ impl Sweep {
         taken.map_err(refused)
     }
 
-    /// A row for each run: its point, what the keys are set to, and the run's columns.
+    /// A row for each run: its point, the values of the keys, and the run's columns.
     #[getter]
     fn rows(&self, py: Python<'_>) -> PyResult<Table> {
         if let Some(rows) = self.rows.get() {
@@ -271,7 +271,7 @@ impl Sweep {
         Ok(rows)
     }
 
-    /// A row for each sender: at how many points it wins, and its shares of the best there.
+    /// A row for each sender: the points at which it wins, and its shares of the best.
     #[getter]
     fn standings(&self) -> PyResult<Table> {
         let standings = self.inner.standings();
@@ -286,12 +286,12 @@ impl Sweep {
         ])
     }
 
-    /// Give what ``unruffled sweep --csv`` prints.
+    /// Return the output of ``unruffled sweep --csv``.
     fn to_csv(&self, py: Python<'_>) -> String {
         py.detach(|| self.inner.csv())
     }
 
-    /// Give what ``unruffled sweep --json`` prints.
+    /// Return the output of ``unruffled sweep --json``.
     fn to_json(&self, py: Python<'_>) -> String {
         py.detach(|| self.inner.json())
     }
@@ -315,14 +315,14 @@ impl Sweep {
     }
 }
 
-/// The rows as a table.
+/// Returns the rows as a table.
 fn table(plan: &Plan, rows: &[Option<RunRow>]) -> PyResult<Table> {
-    let there: Vec<(usize, &RunRow)> = rows
+    let finished: Vec<(usize, &RunRow)> = rows
         .iter()
         .enumerate()
         .filter_map(|(run, row)| Some((plan.point(run), row.as_ref()?)))
         .collect();
-    let points = || there.iter().map(|(point, _)| *point);
+    let points = || finished.iter().map(|(point, _)| *point);
     let mut columns =
         vec![("point".to_owned(), Column::Count(points().map(|p| p as u64).collect()))];
     for (at, key) in plan.keys().iter().enumerate() {
@@ -343,6 +343,6 @@ fn table(plan: &Plan, rows: &[Option<RunRow>]) -> PyResult<Table> {
         };
         columns.push((key.clone(), column));
     }
-    columns.extend(row_columns(there.iter().map(|(_, row)| *row)));
+    columns.extend(row_columns(finished.iter().map(|(_, row)| *row)));
     Table::of(columns)
 }

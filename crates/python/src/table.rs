@@ -1,6 +1,5 @@
-//! Tables in Arrow's layout, handed to whoever asks through the Arrow PyCapsule interface
-//! (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>): the columns are
-//! lent, not copied.
+//! Tables in Arrow's layout. Other libraries read them without copies through the Arrow PyCapsule interface
+//! (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>).
 
 use std::sync::Arc;
 
@@ -22,20 +21,20 @@ use crate::pickle::{self, Kept};
 
 /// A table of results: columns in Arrow's layout.
 ///
-/// Whatever reads Arrow reads it: ``polars.DataFrame(table)``, ``pyarrow.table(table)``,
-/// ``duckdb.sql("FROM table")``. Numbers are not copied on the way.
+/// Every library that reads Arrow can read it: ``polars.DataFrame(table)``,
+/// ``pyarrow.table(table)``, ``duckdb.sql("FROM table")``. Numbers are not copied.
 ///
 /// ``len(table)`` is the number of rows, and iteration gives each row as a dictionary.
 /// ``table["variant"]`` is a column as a list, ``table[0]`` a row, ``table[:3]`` a table of three
-/// rows; ``"variant" in table`` says whether there is such a column.
+/// rows; ``"variant" in table`` tests whether there is such a column.
 #[pyclass(frozen, module = "unruffled")]
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Table {
     batch: RecordBatch,
 }
 
-/// Octets of a column of texts at most, unless its offsets have 64 bits.
-const MOST_TEXT: usize = i32::MAX as usize;
+/// Maximum octets of a column of texts with offsets of 32 bits.
+const MAX_TEXT_OCTETS: usize = i32::MAX as usize;
 
 /// A column as plain values.
 #[derive(Serialize, Deserialize)]
@@ -46,7 +45,7 @@ pub(crate) enum Column {
 }
 
 impl Column {
-    /// The values at these places.
+    /// Returns the values at these places.
     fn at(&self, places: &[usize]) -> Self {
         match self {
             Self::Text(texts) => Self::Text(places.iter().map(|&at| texts[at].clone()).collect()),
@@ -57,8 +56,7 @@ impl Column {
 
     fn finish(self) -> (DataType, bool, ArrayRef) {
         match self {
-            // Offsets of 32 bits reach so far.
-            Self::Text(texts) if texts.iter().map(String::len).sum::<usize>() > MOST_TEXT => {
+            Self::Text(texts) if texts.iter().map(String::len).sum::<usize>() > MAX_TEXT_OCTETS => {
                 (DataType::LargeUtf8, false, Arc::new(LargeStringArray::from_iter_values(texts)))
             }
             Self::Text(texts) => {
@@ -73,15 +71,16 @@ impl Column {
 }
 
 impl Table {
-    /// A table of these columns, all of one length.
+    /// Creates a table of these columns, which have the same length.
     pub(crate) fn of<N: Into<String>>(columns: Vec<(N, Column)>) -> PyResult<Self> {
-        let (mut fields, mut arrays) = (Vec::new(), Vec::new());
+        let mut fields = Vec::new();
+        let mut arrays = Vec::new();
         for (name, column) in columns {
             let (kind, nullable, array) = column.finish();
             fields.push(Field::new(name, kind, nullable));
             arrays.push(array);
         }
-        // A table without columns tells its length nowhere else.
+        // A table without columns needs an explicit length.
         let height = arrays.first().map_or(0, Array::len);
         let options = RecordBatchOptions::new().with_row_count(Some(height));
         let schema = Arc::new(Schema::new(fields));
@@ -89,7 +88,7 @@ impl Table {
         Ok(Self { batch: batch.map_err(broken)? })
     }
 
-    /// The columns as plain values, by their names.
+    /// Returns the columns as plain values, with their names.
     fn columns(&self) -> Vec<(String, Column)> {
         let schema = self.batch.schema();
         let column = |(field, array): (&Arc<Field>, &ArrayRef)| {
@@ -109,12 +108,12 @@ impl Table {
         schema.fields().iter().zip(self.batch.columns()).map(column).collect()
     }
 
-    /// The same columns, without rows.
+    /// Returns a table with the same columns and no rows.
     pub(crate) fn emptied(&self) -> Self {
         Self { batch: self.batch.slice(0, 0) }
     }
 
-    /// The table as an Arrow stream in a capsule.
+    /// Returns the table as an Arrow stream in a capsule.
     pub(crate) fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let batches = [Ok(self.batch.clone())];
         let reader = RecordBatchIterator::new(batches, self.batch.schema());
@@ -122,25 +121,26 @@ impl Table {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
-    /// The table's schema in a capsule.
+    /// Returns the table's schema in a capsule.
     pub(crate) fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(self.batch.schema().as_ref()).map_err(broken)?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub(crate) fn height(&self) -> usize {
         self.batch.num_rows()
     }
 
-    /// Names of the columns.
+    /// Returns the names of the columns.
     pub(crate) fn names(&self) -> Vec<String> {
         self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// Such a column, a row of this number, or the rows of a slice.
+    /// Returns the column of a name, the row of a number, or the rows of a slice.
     pub(crate) fn item<'py>(&self, of: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let (py, rows) = (of.py(), self.height());
+        let py = of.py();
+        let rows = self.height();
         if let Ok(name) = of.cast::<PyString>() {
             let at = self.batch.schema().index_of(&name.to_string_lossy());
             let at = at.map_err(|_| PyKeyError::new_err(name.clone().unbind()))?;
@@ -148,7 +148,8 @@ impl Table {
         }
         if let Ok(slice) = of.cast::<PySlice>() {
             let indices = slice.indices(rows.try_into()?)?;
-            let (from, step) = (indices.start, indices.step);
+            let from = indices.start;
+            let step = indices.step;
             let chosen = match usize::try_from(from) {
                 Ok(from) if step == 1 => {
                     Self { batch: self.batch.slice(from, indices.slicelength) }
@@ -175,11 +176,11 @@ impl Table {
         }
     }
 
-    /// A row as a dictionary.
+    /// Returns a row as a dictionary.
     fn row<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Bound<'py, PyDict>> {
         let row = PyDict::new(py);
         for (column, field) in self.batch.schema_ref().fields().iter().enumerate() {
-            // The same key for all rows.
+            // All rows share the key.
             row.set_item(PyString::intern(py, field.name()), self.cell(py, column, at)?)?;
         }
         Ok(row)
@@ -200,7 +201,7 @@ impl Table {
         }
     }
 
-    /// Rows as dictionaries.
+    /// Returns the rows as dictionaries.
     pub(crate) fn pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let rows = PyList::empty(py);
         for at in 0..self.height() {
@@ -209,7 +210,7 @@ impl Table {
         Ok(rows)
     }
 
-    /// Columns as lists.
+    /// Returns the columns as lists.
     pub(crate) fn pydict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
         for (at, name) in self.names().iter().enumerate() {
@@ -218,11 +219,11 @@ impl Table {
         Ok(columns)
     }
 
-    /// A pandas data frame.
+    /// Returns a pandas data frame.
     pub(crate) fn pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let pandas = py.import("pandas")?;
         let frame = pandas.getattr("DataFrame")?;
-        // What pandas reads Arrow with is pyarrow, which is not everywhere.
+        // pandas reads Arrow with pyarrow, which may be missing.
         if frame.hasattr("from_arrow")? && py.import("pyarrow").is_ok() {
             return frame.call_method1("from_arrow", (self.clone(),));
         }
@@ -254,16 +255,16 @@ impl Table {
 }
 
 fn broken(error: impl std::fmt::Display) -> PyErr {
-    PyRuntimeError::new_err(format!("unruffled: a table that makes no sense: a bug: {error}"))
+    PyRuntimeError::new_err(format!("unruffled: an invalid table: a bug: {error}"))
 }
 
-/// What is an Arrow table of its rows.
+/// Classes that are Arrow tables of their rows.
 pub(crate) trait Tabular {
-    /// The rows.
+    /// Returns the rows.
     fn rows_as_table(&self, py: Python<'_>) -> PyResult<Table>;
 }
 
-/// What every class has that is a table of its rows.
+/// Implements the table methods of a [`Tabular`] class.
 macro_rules! tabular {
     ($class:ident) => {
         #[pymethods]
@@ -302,22 +303,22 @@ macro_rules! tabular {
                 }
             }
 
-            /// Give the columns as lists, by their names.
+            /// Return the columns as lists, by their names.
             fn to_pydict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
                 self.rows_as_table(py)?.pydict(py)
             }
 
-            /// Give the rows as dictionaries.
+            /// Return the rows as dictionaries.
             fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyList>> {
                 self.rows_as_table(py)?.pylist(py)
             }
 
-            /// Give the rows as a Polars data frame, without a copy of the numbers.
+            /// Return the rows as a Polars data frame, without copying the numbers.
             fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
                 py.import("polars")?.call_method1("DataFrame", (self.rows_as_table(py)?,))
             }
 
-            /// Give the rows as a pandas data frame.
+            /// Return the rows as a pandas data frame.
             fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
                 self.rows_as_table(py)?.pandas(py)
             }
@@ -328,7 +329,7 @@ macro_rules! tabular {
                 py: Python<'py>,
                 requested_schema: Option<Bound<'py, PyAny>>,
             ) -> PyResult<Bound<'py, pyo3::types::PyCapsule>> {
-                // A wish that need not be granted, says the interface.
+                // The interface allows a producer to ignore the requested schema.
                 drop(requested_schema);
                 self.rows_as_table(py)?.stream(py)
             }
@@ -352,8 +353,8 @@ impl Tabular for Table {
 
 tabular!(Table);
 
-/// Rows at the beginning and at the end that a notebook shows of a long table.
-const SHOWN: usize = 5;
+/// Rows at the start and at the end of a long table that a notebook shows.
+const SHOWN_ROWS: usize = 5;
 
 #[pymethods]
 impl Table {
@@ -370,7 +371,8 @@ impl Table {
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
-        let (names, height) = (self.names(), self.height());
+        let names = self.names();
+        let height = self.height();
         let line = |at: usize| -> PyResult<Vec<String>> {
             let cell = |column| match self.cell(py, column, at)? {
                 cell if cell.is_none() => Ok("–".to_owned()),
@@ -378,10 +380,10 @@ impl Table {
             };
             (0..names.len()).map(cell).collect()
         };
-        let shown = (0..height).filter(|at| *at < SHOWN || at + SHOWN >= height);
+        let shown = (0..height).filter(|at| *at < SHOWN_ROWS || at + SHOWN_ROWS >= height);
         let mut lines = shown.map(line).collect::<PyResult<Vec<_>>>()?;
         if height > lines.len() {
-            lines.insert(SHOWN, vec!["…".to_owned(); names.len()]);
+            lines.insert(SHOWN_ROWS, vec!["…".to_owned(); names.len()]);
         }
         let caption = format!("{height} rows");
         let heads: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! Python's values as a scenario's: dictionaries as TOML, `set={…}` as what `--set` takes.
+//! Conversion of Python's values: dictionaries to TOML, and `set={…}` to overrides as in `--set`.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use toml::{Table, Value};
 
 use crate::error::refused;
 
-/// Dictionaries and lists in each other at most: one that holds itself has no end.
-const DEEPEST: usize = 64;
+/// Maximum nesting of dictionaries and lists, since one may contain itself.
+const MAX_LEVELS: usize = 64;
 
-/// `key=value` for each entry.
+/// Returns `key=value` for each entry.
 pub(crate) fn overrides(set: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
     let entries = set.iter().flat_map(|set| set.iter());
     let entry = |(key, given): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
@@ -20,10 +20,10 @@ pub(crate) fn overrides(set: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>
             let expected = "expected a dotted key, such as link.bottleneck.rate";
             return Err(refused(format!("set: {expected}, found {key:?}")));
         }
-        // Text is what one would type.
+        // Text is used as on a command line.
         let text = match given.cast::<PyString>() {
-            Ok(text) => said(&key, text)?,
-            Err(_) => value(&key, &given, DEEPEST)?.to_string(),
+            Ok(text) => utf8(&key, text)?,
+            Err(_) => value(&key, &given, MAX_LEVELS)?.to_string(),
         };
         if text.trim().is_empty() {
             return Err(refused(format!("set: {key}: expected a value, found {text:?}")));
@@ -33,12 +33,12 @@ pub(crate) fn overrides(set: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>
     entries.map(entry).collect()
 }
 
-/// A dictionary as a TOML table; `called` is what errors call it.
+/// Converts a dictionary to a TOML table. Errors name it as `called`.
 pub(crate) fn table(called: &str, dict: &Bound<'_, PyDict>) -> PyResult<Table> {
-    entries(called, "", dict, DEEPEST)
+    entries(called, "", dict, MAX_LEVELS)
 }
 
-/// The same, of the dictionary at `key`, for so many levels.
+/// Converts the dictionary at `key`, with at most `levels` of nesting.
 fn entries(called: &str, key: &str, dict: &Bound<'_, PyDict>, levels: usize) -> PyResult<Table> {
     let mut table = Table::new();
     for (named, given) in dict {
@@ -49,10 +49,10 @@ fn entries(called: &str, key: &str, dict: &Bound<'_, PyDict>, levels: usize) -> 
     Ok(table)
 }
 
-/// A dictionary's key; `called` is what errors call the dictionary.
+/// Returns a dictionary's key. Errors name the dictionary as `called`.
 fn name(called: &str, given: &Bound<'_, PyAny>) -> PyResult<String> {
     match given.cast::<PyString>() {
-        Ok(name) => said(called, name),
+        Ok(name) => utf8(called, name),
         Err(_) => {
             let kind = given.get_type().name()?;
             Err(refused(format!("{called}: expected strings as keys, found {kind}")))
@@ -60,12 +60,12 @@ fn name(called: &str, given: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-/// A text, if it is one: Python's may hold halves of characters.
-fn said(key: &str, text: &Bound<'_, PyString>) -> PyResult<String> {
+/// Returns a text as UTF-8. Python's may contain lone surrogates.
+fn utf8(key: &str, text: &Bound<'_, PyString>) -> PyResult<String> {
     text.extract().map_err(|_| refused(format!("{key}: expected text that UTF-8 can hold")))
 }
 
-/// A file's path; `called` is the argument.
+/// Returns a file's path. Errors name the argument as `called`.
 pub(crate) fn path(called: &str, given: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
     let path = if given.is_instance_of::<PyBytes>() { None } else { given.extract().ok() };
     path.ok_or_else(|| match given.get_type().name() {
@@ -74,7 +74,7 @@ pub(crate) fn path(called: &str, given: &Bound<'_, PyAny>) -> PyResult<PathBuf> 
     })
 }
 
-/// A whole number from `least` to the largest of its type; `called` is the argument.
+/// Returns a whole number from `least` to the maximum of its type. Errors name the argument as `called`.
 pub(crate) fn number<T>(called: &str, given: &Bound<'_, PyAny>, least: T) -> PyResult<T>
 where
     T: Bounded + PartialOrd + std::fmt::Display + TryFrom<i128>,
@@ -88,8 +88,8 @@ where
                 Some(number) => number.to_string(),
                 None => given.get_type().name()?.to_string(),
             };
-            let most = T::MOST;
-            let expected = format!("expected a whole number from {least} to {most}");
+            let max = T::MAX;
+            let expected = format!("expected a whole number from {least} to {max}");
             Err(refused(format!("{called}: {expected}, found {found}")))
         },
         Ok,
@@ -98,19 +98,19 @@ where
 
 /// A type of whole numbers.
 pub(crate) trait Bounded {
-    /// The largest.
-    const MOST: Self;
+    /// Maximum value.
+    const MAX: Self;
 }
 
 impl Bounded for u32 {
-    const MOST: Self = Self::MAX;
+    const MAX: Self = Self::MAX;
 }
 
 impl Bounded for u64 {
-    const MOST: Self = Self::MAX;
+    const MAX: Self = Self::MAX;
 }
 
-/// A truth value, also NumPy's; `called` is the argument.
+/// Returns a truth value, also NumPy's. Errors name the argument as `called`.
 pub(crate) fn truth(called: &str, given: &Bound<'_, PyAny>) -> PyResult<bool> {
     if is_truth(given)? {
         return given.is_truthy();
@@ -124,7 +124,7 @@ fn is_truth(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(["bool", "bool_"].contains(&kind.to_cow()?.as_ref()))
 }
 
-/// A number of at least zero; `called` is the argument.
+/// Returns a number of at least zero. Errors name the argument as `called`.
 pub(crate) fn amount(called: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     let number = match given.is_instance_of::<PyString>() {
         false => given.call_method0("__float__").ok().and_then(|number| number.extract().ok()),
@@ -142,20 +142,20 @@ pub(crate) fn amount(called: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
 }
 
-/// A whole number as TOML has them.
+/// Returns a whole number in TOML's range.
 fn whole(key: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     let wide = |_| refused(format!("{key}: expected a number from -2^63 to 2^63 - 1"));
     given.extract().map(Value::Integer).map_err(wide)
 }
 
-/// A value with at most so many levels in it.
+/// Converts a value with at most `levels` of nesting.
 fn value(key: &str, given: &Bound<'_, PyAny>, levels: usize) -> PyResult<Value> {
-    // A truth value is an integer, too.
+    // Before integers, since Python's truth values are integers.
     if given.is_instance_of::<PyBool>() {
         return Ok(Value::Boolean(given.extract()?));
     }
     if let Ok(text) = given.cast::<PyString>() {
-        return said(key, text).map(Value::String);
+        return utf8(key, text).map(Value::String);
     }
     if given.is_instance_of::<PyInt>() {
         return whole(key, given);
@@ -167,7 +167,7 @@ fn value(key: &str, given: &Bound<'_, PyAny>, levels: usize) -> PyResult<Value> 
     let list = given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>();
     if levels == 0 && (dict.is_ok() || list) {
         let first = key.split('.').next().unwrap_or(key);
-        return Err(refused(format!("{first}: expected at most {DEEPEST} levels of values")));
+        return Err(refused(format!("{first}: expected at most {MAX_LEVELS} levels of values")));
     }
     if let Ok(dict) = dict {
         return entries(key, key, dict, levels - 1).map(Value::Table);
@@ -176,7 +176,7 @@ fn value(key: &str, given: &Bound<'_, PyAny>, levels: usize) -> PyResult<Value> 
         let values = given.try_iter()?.map(|item| value(key, &item?, levels - 1));
         return values.collect::<PyResult<_>>().map(Value::Array);
     }
-    // Truth values and numbers of NumPy and the like.
+    // Truth values and numbers of NumPy and similar libraries.
     if is_truth(given)? {
         return Ok(Value::Boolean(given.is_truthy()?));
     }

@@ -1,4 +1,4 @@
-//! What a source has to send, and when.
+//! Applications: the data that a source sends, and when.
 
 use rand::RngExt as _;
 use rand::SeedableRng as _;
@@ -6,76 +6,76 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_path::{ConfigError, Distribution, Sampler};
 use unruffled_units::Duration;
 
-/// The minimum time between two requests.
-const SHORTEST: Duration = Duration::from_micros(1);
+/// Minimum time between two requests.
+const MIN_REQUEST_INTERVAL: Duration = Duration::from_micros(1);
 
-/// An application at the sending end: what a [`SourceConfig`](crate::SourceConfig) sends. Use `Bulk`
-/// for a transfer, the others for traffic that comes and goes.
+/// An application at the sending end of a [`SourceConfig`](crate::SourceConfig). `Bulk` is a single
+/// transfer; the others make intermittent traffic.
 #[derive(Clone, Debug, PartialEq)]
 pub enum App {
     /// One transfer.
     Bulk {
-        /// Octets to send before closing; none sends for ever.
+        /// Octets to send before closing. `None` sends forever.
         bytes: Option<u64>,
     },
-    /// Transfer after transfer, each on a connection of its own, with a pause after each.
+    /// Transfers one after another, each on its own connection, with a pause after each.
     Web {
         /// How much each transfer sends.
         size: Size,
-        /// The pause, from the delivery of a transfer's last octet to the next connection.
+        /// Pause from the delivery of a transfer's last octet to the next connection.
         think: Distribution,
     },
-    /// Transfer after transfer on one connection, with a pause after each.
+    /// Transfers one after another on one connection, with a pause after each.
     OnOff {
         /// How much each transfer sends.
         size: Size,
-        /// The pause, from the delivery of a transfer's last octet to the next one's first.
+        /// Pause from the delivery of a transfer's last octet to the next transfer.
         off: Distribution,
     },
-    /// Transfer after transfer on one connection, each asked for a while after the one before was,
-    /// delivered or not: what is not sent yet waits.
+    /// Transfers on one connection, requested at intervals whether earlier ones are delivered or not. Data
+    /// that is not sent yet waits.
     Requests {
         /// How much each transfer sends.
         size: Size,
-        /// The time from one request to the next.
+        /// Time from one request to the next.
         every: Distribution,
     },
-    /// Packets at a constant rate, without TCP: none is acknowledged or sent again.
+    /// Packets at a constant rate without TCP, and so without acknowledgements and retransmissions.
     Datagrams {
-        /// Octets of payload of each.
+        /// Payload of each packet, in octets.
         size: u32,
-        /// The time from one to the next.
+        /// Time from one packet to the next.
         interval: Duration,
     },
 }
 
-/// How much a transfer sends: octets where an experiment gives them, segments where it counts packets.
+/// Size of a transfer, in octets or in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
-    /// Always so many octets.
+    /// A fixed number of octets.
     Octets(u64),
-    /// A number of whole segments, drawn with equal chances from the first to the last.
+    /// A random number of whole segments, uniformly distributed between these two, inclusive.
     Segments(u64, u64),
 }
 
-/// What an application wants next.
+/// Next action of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Want {
-    /// To send so many octets and to close the connection behind them; none: to send for ever.
+pub(crate) enum Action {
+    /// Sends this number of octets on a new connection and closes it. `None` sends forever.
     Transfer(Option<u64>),
-    /// To send so many octets on the open connection.
+    /// Sends this number of octets on the open connection.
     More(u64),
-    /// To send so many octets on the open connection, and more after this time.
+    /// Sends this number of octets on the open connection, and acts again after this time.
     Request(u64, Duration),
-    /// To send one packet of so many octets, and the next after this time.
+    /// Sends one packet of this number of octets, and acts again after this time.
     Datagram(u32, Duration),
 }
 
-/// An application at work, with its own stream of random numbers.
+/// A running application with its own stream of random numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Running {
     app: App,
-    /// The pause after a transfer, or the time between requests.
+    /// Pause after a transfer, or time between requests.
     pause: Option<Sampler>,
     mss: u64,
     rng: Xoshiro256PlusPlus,
@@ -93,22 +93,22 @@ impl Running {
         Ok(Self { app, pause, mss: u64::from(mss), rng })
     }
 
-    /// What to do now.
-    pub(crate) fn next(&mut self) -> Want {
+    /// Returns the next action.
+    pub(crate) fn next(&mut self) -> Action {
         match self.app {
-            App::Bulk { bytes } => Want::Transfer(bytes),
-            App::Web { size, .. } => Want::Transfer(Some(self.draw(size))),
-            App::OnOff { size, .. } => Want::More(self.draw(size)),
+            App::Bulk { bytes } => Action::Transfer(bytes),
+            App::Web { size, .. } => Action::Transfer(Some(self.draw(size))),
+            App::OnOff { size, .. } => Action::More(self.draw(size)),
             App::Requests { size, .. } => {
-                // Requests without a time between them would never end.
-                let next = self.draw_pause().unwrap_or_default().max(SHORTEST);
-                Want::Request(self.draw(size), next)
+                // Without a minimum, requests at a single instant would never end.
+                let next = self.draw_pause().unwrap_or_default().max(MIN_REQUEST_INTERVAL);
+                Action::Request(self.draw(size), next)
             }
-            App::Datagrams { size, interval } => Want::Datagram(size, interval),
+            App::Datagrams { size, interval } => Action::Datagram(size, interval),
         }
     }
 
-    /// How long to wait after a transfer; none if it was the last.
+    /// Returns the pause after a transfer. `None` if no transfer follows it.
     pub(crate) fn pause(&mut self) -> Option<Duration> {
         match self.app {
             App::Requests { .. } => None,
@@ -120,7 +120,7 @@ impl Running {
         self.pause.as_ref().map(|pause| pause.draw(&mut self.rng))
     }
 
-    /// Whether it opens a connection for each transfer.
+    /// Returns whether the application opens a connection for each transfer.
     pub(crate) fn reconnects(&self) -> bool {
         matches!(self.app, App::Web { .. })
     }

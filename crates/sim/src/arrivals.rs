@@ -1,9 +1,9 @@
-//! When the sources of a group start.
+//! Start times of the sources of a group.
 
 use rand::{Rng, RngExt as _};
 use unruffled_units::{Duration, Instant};
 
-/// When the sources of a group start.
+/// Start times of the sources of a group.
 ///
 /// ```
 /// use rand::SeedableRng;
@@ -18,26 +18,26 @@ use unruffled_units::{Duration, Instant};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
-    /// All at once.
+    /// All start at this time.
     At(Instant),
-    /// One after the other.
+    /// They start one after another.
     Staggered {
-        /// When the first one starts.
+        /// Start of the first one.
         first: Instant,
-        /// The time to the next.
+        /// Time to the next one.
         gap: Duration,
     },
-    /// Each at random, with equal chances for all instants.
+    /// Each starts at a random time, uniformly distributed.
     Random {
-        /// Not before.
+        /// Earliest time.
         from: Instant,
-        /// Not after.
+        /// Latest time.
         until: Instant,
     },
 }
 
 impl Arrivals {
-    /// When the source of that index, from 0 on, starts. Sources are asked for in order.
+    /// Returns the start of the source with this index, from 0. Call it for all sources in order.
     pub fn start(&self, index: u32, rng: &mut impl Rng) -> Instant {
         match *self {
             Self::At(at) => at,

@@ -1,4 +1,4 @@
-//! Sources of traffic, and the flows that they have open: connections and their applications.
+//! Sources of traffic, and their flows: connections and applications.
 
 use unruffled_path::ConfigError;
 use unruffled_tcp::{Config, Connection, State, Variant};
@@ -9,44 +9,44 @@ use crate::app::{App, Running};
 use crate::network::PathId;
 use crate::route::{Chooser, Route};
 
-/// Where traffic comes from, and where it goes; [`Simulation::add_source`](crate::Simulation::add_source)
-/// takes it. [`Simulation`](crate::Simulation) has an example.
+/// Configuration of a source of traffic, for [`Simulation::add_source`](crate::Simulation::add_source).
+/// [`Simulation`](crate::Simulation) has an example.
 #[derive(Clone, Debug)]
 pub struct SourceConfig {
-    /// Who sends.
+    /// Sender algorithm.
     pub variant: Variant,
-    /// The sending end's settings.
+    /// Settings of the sending end.
     pub sender: Config,
-    /// The receiving end's settings.
+    /// Settings of the receiving end.
     pub receiver: Config,
-    /// Octets that each packet has on the wire beside its payload.
+    /// Octets of each packet on the wire besides its payload.
     pub header: u32,
-    /// Octets that each SACK block adds to a packet: eight in ns-2.
+    /// Octets that each SACK block adds to a packet. ns-2 has eight.
     pub sack_block: u32,
-    /// When the sender connects first.
+    /// Time of the first connection.
     pub start: Instant,
-    /// When the application stops sending; what is on its way is still delivered.
+    /// Time at which the application stops. Data that was written before is still delivered.
     pub stop: Option<Instant>,
-    /// What it sends.
+    /// Application.
     pub app: App,
-    /// Feeds what is random about the application.
+    /// Seed of the application's random numbers.
     pub seed: u64,
-    /// How data gets to the receiver.
+    /// Route of data to the receiver.
     pub forward: Route,
-    /// How acknowledgements get back.
+    /// Route of acknowledgements to the sender.
     pub reverse: Route,
 }
 
-/// A source at work.
+/// A running source.
 #[derive(Debug)]
 pub(crate) struct TrafficSource {
     pub(crate) config: SourceConfig,
     pub(crate) app: Running,
-    /// For packets of the sender, and of the receiver.
+    /// Routes of the sender's and of the receiver's packets.
     pub(crate) routes: [Chooser; 2],
-    /// The open connection, once there is one; that of the latest transfer.
+    /// Flow of the latest transfer, while it is open.
     pub(crate) flow: Option<u32>,
-    /// The application is still allowed to begin something.
+    /// Whether the application may start further transfers.
     pub(crate) active: bool,
 }
 
@@ -54,43 +54,44 @@ pub(crate) struct TrafficSource {
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     pub(crate) connection: Connection,
-    /// The timer event that is planned, if one is.
+    /// Time of the planned timer event, if any.
     pub(crate) armed: Option<Instant>,
-    /// The path of all its packets, where there is one.
+    /// Path of all its packets, if there is a single one.
     pub(crate) path: Option<PathId>,
 }
 
-/// A connection, and whose it is.
+/// A connection with both ends, and its application's state.
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) source: u32,
     pub(crate) ends: [Endpoint; 2],
-    /// The source's [`SourceConfig::header`] and [`SourceConfig::sack_block`].
+    /// [`SourceConfig::header`] of the source.
     pub(crate) header: u32,
+    /// [`SourceConfig::sack_block`] of the source.
     pub(crate) sack_block: u32,
-    /// Packets on their way.
+    /// Number of its packets in the network.
     pub(crate) underway: u32,
-    /// How much the receiver must have for the transfer to be complete.
+    /// Number of received octets at which the transfer is complete.
     pub(crate) expects: u64,
-    /// When the transfer began that is not complete yet.
+    /// Start of the current transfer.
     pub(crate) begun: Instant,
-    /// Its source opens others, so that it can be given up once it is over.
+    /// Whether its source opens further flows, so that this one is removed when it ends.
     pub(crate) passing: bool,
-    /// The number of octets that the application has to send, so far.
+    /// Total number of octets that the application has to send so far.
     pub(crate) has: u64,
-    /// The number of those that it has written.
+    /// Number of these that it has written.
     written: u64,
-    /// It may stop: it writes so many octets at a time, and those only when all before were sent.
+    /// Octets that an application which may stop writes at a time, after all earlier ones were sent.
     chunk: Option<u64>,
-    /// It closes when all is written.
+    /// Whether the connection closes when everything is written.
     closing: bool,
 }
 
-/// More than any transfer needs.
-pub(crate) const ENDLESS: u64 = u64::MAX / 2;
+/// Octets of a transfer without an end.
+pub(crate) const ENDLESS_OCTETS: u64 = u64::MAX / 2;
 
-/// How many segments an application that may stop writes at a time.
-const CHUNK: u64 = 16;
+/// Segments that an application which may stop writes at a time.
+const CHUNK_SEGMENTS: u64 = 16;
 
 impl TrafficSource {
     pub(crate) fn new(config: SourceConfig, routes: [Chooser; 2]) -> Result<Self, ConfigError> {
@@ -98,7 +99,7 @@ impl TrafficSource {
         Ok(Self { config, app, routes, flow: None, active: true })
     }
 
-    /// A new connection of it.
+    /// Returns a new flow of the source.
     pub(crate) fn connect(&self, number: u32) -> Flow {
         let SourceConfig { sender, receiver, variant, stop, header, sack_block, .. } = &self.config;
         let endpoint = |connection, end: End| Endpoint {
@@ -120,7 +121,7 @@ impl TrafficSource {
             passing: self.app.reconnects(),
             has: 0,
             written: 0,
-            chunk: stop.map(|_| CHUNK * u64::from(sender.mss)),
+            chunk: stop.map(|_| CHUNK_SEGMENTS * u64::from(sender.mss)),
             closing: false,
         }
     }
@@ -131,7 +132,7 @@ impl Flow {
         &mut self.ends[end.index()]
     }
 
-    /// The application has so much more to send.
+    /// Adds octets that the application has to send.
     pub(crate) fn write(&mut self, octets: u64) {
         self.has = self.has.saturating_add(octets);
         if self.chunk.is_none() {
@@ -148,36 +149,36 @@ impl Flow {
         }
     }
 
-    /// Writes what comes next, if the application waited until all before was sent; says whether it
-    /// did.
+    /// Writes the next chunk if all earlier octets were sent. Returns whether it did.
     #[inline]
     pub(crate) fn write_on(&mut self) -> bool {
         let Some(chunk) = self.chunk else { return false };
         let sender = &self.ends[End::Sender.index()].connection;
-        let goes_on = self.written < self.has && sender.unsent() == 0;
-        if goes_on {
+        let is_ready = self.written < self.has && sender.unsent() == 0;
+        if is_ready {
             self.write_to(self.has.min(self.written + chunk));
         }
-        goes_on
+        is_ready
     }
 
-    /// The application has nothing to send after what it has to send now.
+    /// Closes the connection after the octets that the application has to send.
     pub(crate) fn close(&mut self) {
         self.closing = true;
         self.write_to(self.written);
     }
 
-    /// The application stops: what it has not written yet is never sent.
+    /// Stops the application. Octets that it has not written are never sent.
     pub(crate) fn stop(&mut self) {
         if self.written < self.has {
-            // What is cut short is never complete, not even if its FIN is counted as an octet.
-            (self.has, self.expects) = (self.written, u64::MAX);
+            // A transfer without its last octets is never complete, although its FIN counts as an octet.
+            self.has = self.written;
+            self.expects = u64::MAX;
         }
         self.close();
     }
 
-    /// Whether nothing will happen any more: both ends are closed, or one waits in vain for what is
-    /// still on its way.
+    /// Returns whether the flow has ended: both ends are closed or in TIME-WAIT, and none of its packets is in
+    /// the network.
     pub(crate) fn is_over(&self) -> bool {
         let over = |state| matches!(state, State::Closed | State::TimeWait);
         self.underway == 0 && self.ends.iter().all(|end| over(end.connection.state()))

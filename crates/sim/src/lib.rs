@@ -1,9 +1,8 @@
 //! Virtual time: the engine's connections over links of the path crate, event by event.
 //!
-//! A [`Simulation`] owns links and sources of traffic and knows the next thing to happen; a
-//! [`Monitor`] is told of what happens and does all the counting. A
-//! [`Topology`] finds routes between nodes. The same links, sources and seeds give the same events in
-//! the same order, always.
+//! A [`Simulation`] owns links, sources of traffic and the event queue. A [`Monitor`] receives events and
+//! does all counting. A [`Topology`] finds routes between nodes. The same links, sources and seeds always
+//! give the same events in the same order.
 
 mod app;
 mod arrivals;

@@ -1,10 +1,10 @@
-//! Links, and packets on their way over them.
+//! Links, and the packets on them.
 //!
-//! A packet needs an event only where packets can overtake one another or meet from several sides.
-//! Where a link has but one feeder and that feeder keeps order, the packets come to it in the order
-//! in which the feeder was offered them; so the whole run of links is crossed in one step, and the
-//! outcome is the same as hop by hop. What happens on such a run is told with the time at which it
-//! happens, which may lie ahead of the present.
+//! A packet needs an event only where packets can overtake each other or arrive from several links. If a
+//! link has a single feeder and that feeder keeps order, packets reach the link in the order in which they
+//! were offered to the feeder. Such a run of links is crossed in one step, with the same outcome as hop by
+//! hop. The monitor receives events of a run with their own times, which may be later than the current
+//! time.
 
 mod ahead;
 mod plan;
@@ -17,37 +17,37 @@ use unruffled_units::Instant;
 use self::plan::{Blueprint, Feeder};
 use crate::queue::{FutureEvent, Queue};
 
-/// A sequence of links, by the place of its first step among those of all.
+/// A path, identified by the index of its first step among the steps of all paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PathId(pub(crate) u32);
 
-/// Stands for no packet.
+/// Id that stands for no packet.
 const NONE: u32 = u32::MAX;
 
-/// A segment on its way.
+/// A segment in the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     pub(crate) segment: Segment,
     pub(crate) flow: FlowId,
-    /// The end it is for.
+    /// Destination.
     pub(crate) to: End,
-    /// Octets on the wire.
+    /// Size on the wire, in octets.
     pub(crate) size: u32,
-    /// Which step it is on, of those of all paths.
+    /// Index of its current step among the steps of all paths.
     step: u32,
-    /// The one behind it in its link's line.
+    /// Next packet in the line of its link.
     behind: u32,
-    /// When it gets to the far end of its link, if it is in line.
+    /// Time at which it reaches the far end of its link, if it is in line.
     arrival: Instant,
 }
 
-/// Where a segment is to go, and how large it is.
+/// Destination, size and path of a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Label {
     pub(crate) flow: FlowId,
-    /// The end it is for.
+    /// Destination.
     pub(crate) to: End,
-    /// Octets on the wire.
+    /// Size on the wire, in octets.
     pub(crate) size: u32,
     pub(crate) path: PathId,
 }
@@ -61,14 +61,13 @@ impl Packet {
     }
 }
 
-/// A link at work, and the packets on it.
+/// A link and the packets on it.
 #[derive(Debug)]
 struct LinkState {
     link: Link,
-    /// The first and the last of the packets between this link's entry and its far end that keep their
-    /// order.
+    /// First and last packet of the line: the packets on this link that keep their order.
     line: (u32, u32),
-    /// Packets that the link damaged and is to send again.
+    /// Damaged packets that the link will send again.
     held: Vec<(u32, Ticket)>,
 }
 
@@ -76,38 +75,38 @@ struct LinkState {
 #[derive(Clone, Copy, Debug)]
 struct Step {
     link: LinkId,
-    /// Packets come to the next one from this one alone and in order.
+    /// Whether the next link receives packets from this one only, and in order.
     runs_on: bool,
-    /// It is the last one of its path.
+    /// Whether it is the last link of its path.
     last: bool,
-    /// So many links from this one on are plain, and all but the last of these run on: nothing but a
-    /// queue is there, and nobody is told of crossings.
+    /// Length of the run of plain links from this one on, which all but the last run on. A plain link has
+    /// only a queue, and no monitor watches its crossings.
     plain: u32,
 }
 
-/// How a packet left a run of plain links.
+/// Result of a packet's run over plain links.
 enum Run {
     /// It arrives at the far end of this link at this instant.
     Arrives(LinkId, Instant),
     /// A queue dropped it at this instant.
     Dropped(Instant),
-    /// It comes at this instant to a link that is not plain.
+    /// It reaches a link that is not plain at this instant.
     Meets(Instant),
 }
 
-/// What became of a packet that was offered.
+/// Result of offering a packet to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// It is on its way.
+    /// The packet is in the network.
     Underway,
-    /// It is on its way, and so is a copy.
+    /// The packet and a copy are in the network.
     Doubled,
-    /// It was dropped.
+    /// The packet was dropped.
     Dropped,
 }
 
 impl Progress {
-    /// How many packets are on their way where one was.
+    /// Returns the number of packets in the network in place of one.
     pub(crate) const fn copies(self) -> u32 {
         match self {
             Self::Underway => 1,
@@ -123,16 +122,16 @@ pub(crate) struct Network {
     feeders: Vec<Feeder>,
     /// Empty until the network is sealed.
     hops: Vec<LinkState>,
-    /// Of all paths, one behind the other.
+    /// Steps of all paths, one path after another.
     steps: Vec<Step>,
     packets: Vec<Packet>,
     free: Vec<u32>,
-    /// A monitor is told of crossings.
+    /// Whether a monitor watches crossings.
     watched: bool,
 }
 
 impl Network {
-    /// An endpoint sends a packet.
+    /// Sends a packet from an endpoint.
     #[inline(always)]
     pub(crate) fn send(
         &mut self,
@@ -162,13 +161,14 @@ impl Network {
         }
     }
 
-    /// Follows a packet of `size` octets that comes at `at` to the link of `step`, as far as links are
-    /// plain and order allows: that is a quarter of what [`Self::offer`] takes.
+    /// Moves a packet of `size` octets that reaches the link of `step` at `at` over plain links, as far as
+    /// they run on. It costs a quarter of [`Self::offer`].
     #[inline(always)]
     fn run(&mut self, step: u32, size: u32, mut at: Instant) -> (u32, Run) {
         let ahead = &self.steps[step as usize..];
         let links = &ahead[..ahead[0].plain as usize];
-        let (mut rest, behind) = (links.iter(), step + links.len() as u32);
+        let mut rest = links.iter();
+        let behind = step + links.len() as u32;
         while let Some(&Step { link, .. }) = rest.next() {
             match self.hops[link.0 as usize].link.carry_quickly(size, at) {
                 Some(arrival) => at = arrival,
@@ -184,7 +184,7 @@ impl Network {
         }
     }
 
-    /// The same where a queue is full or a packet has another size than the one before.
+    /// [`Self::run`] for a full queue, or for a packet of another size than the previous one.
     #[inline(never)]
     fn run_slowly(&mut self, mut step: u32, size: u32, mut at: Instant) -> (u32, Run) {
         for &Step { link, runs_on, plain, .. } in &self.steps[step as usize..] {
@@ -215,7 +215,7 @@ impl Network {
         }
     }
 
-    /// Offers the packet to the link of its step, and to those behind it as far as order allows.
+    /// Offers the packet to the link of its step, and to the links after it as far as they run on.
     #[inline(never)]
     fn offer(
         &mut self,
@@ -249,7 +249,7 @@ impl Network {
         }
     }
 
-    /// Plans what becomes of a packet behind a run of links that ended at `step`.
+    /// Plans the next event of a packet after a run of links that ended at `step`.
     #[inline(always)]
     fn end_run(
         &mut self,
@@ -263,7 +263,8 @@ impl Network {
         packet.step = step;
         match run {
             Run::Arrives(link, arrival) => {
-                (packet.arrival, packet.behind) = (arrival, NONE);
+                packet.arrival = arrival;
+                packet.behind = NONE;
                 self.line_up(id, link, arrival, queue);
                 Progress::Underway
             }
@@ -276,7 +277,7 @@ impl Network {
         }
     }
 
-    /// Plans what becomes of a packet behind `link`, to which it came at `at`.
+    /// Plans the next event of a packet after `link`, which it reached at `at`.
     #[inline(always)]
     fn travel(
         &mut self,
@@ -305,13 +306,13 @@ impl Network {
         if !outcome.duplicate {
             return Progress::Underway;
         }
-        // In line behind it, or it would overtake those in line that arrive at the same instant.
+        // The copy is in line behind the packet, so that it does not overtake others with the same arrival.
         let copy = self.keep(self.packets[id as usize]);
         self.arrive_at(copy, link, arrival, outcome.detoured, queue);
         Progress::Doubled
     }
 
-    /// Plans when the packet gets to the far end of `link`: in line, unless it takes a detour.
+    /// Plans the arrival of the packet at the far end of `link`, in line unless it takes a detour.
     #[inline(always)]
     fn arrive_at(
         &mut self,
@@ -325,11 +326,12 @@ impl Network {
             return queue.plan(arrival, FutureEvent::Packet(id));
         }
         let packet = &mut self.packets[id as usize];
-        (packet.arrival, packet.behind) = (arrival, NONE);
+        packet.arrival = arrival;
+        packet.behind = NONE;
         self.line_up(id, link, arrival, queue);
     }
 
-    /// Puts the packet behind those in line at `link`.
+    /// Appends the packet to the line of `link`.
     #[inline(always)]
     fn line_up(&mut self, id: u32, link: LinkId, arrival: Instant, queue: &mut Queue) {
         let (first, last) = &mut self.hops[link.0 as usize].line;
@@ -342,7 +344,7 @@ impl Network {
         }
     }
 
-    /// The link of its hop may send the damaged packet again.
+    /// Lets the link send a damaged packet again, or drop it.
     pub(crate) fn resume(
         &mut self,
         id: u32,
@@ -364,7 +366,7 @@ impl Network {
         self.travel(id, link, now, outcome, queue, monitor)
     }
 
-    /// The first packet in line at `link` has got to its far end.
+    /// Removes the first packet from the line of `link`, when it has reached the far end.
     #[inline(always)]
     pub(crate) fn pop_line(&mut self, link: u32, queue: &mut Queue) -> Option<u32> {
         let (first, last) = &mut self.hops[link as usize].line;
@@ -378,7 +380,7 @@ impl Network {
         Some(id)
     }
 
-    /// How many packets have been on their way at a time.
+    /// Returns the maximum number of packets in the network at a time.
     pub(crate) fn most(&self) -> usize {
         self.packets.len()
     }
@@ -388,13 +390,13 @@ impl Network {
         &self.packets[id as usize]
     }
 
-    /// Whether the step that the packet is on is its last.
+    /// Returns whether the packet is on its last step.
     #[inline]
     pub(crate) fn is_on_last_step(&self, id: u32) -> bool {
         self.steps[self.packets[id as usize].step as usize].last
     }
 
-    /// The packet has got to the far end of a step that is not its last: sends it on.
+    /// Sends the packet on from the far end of a step that is not its last.
     #[inline(never)]
     pub(crate) fn pass_on(
         &mut self,
@@ -408,7 +410,7 @@ impl Network {
         self.end_run(id, step, run, queue, monitor)
     }
 
-    /// The packet has got to the end that it is for, and its number is free.
+    /// Frees the id of a packet that has arrived at its destination.
     #[inline]
     pub(crate) fn release(&mut self, id: u32) {
         self.free.push(id);

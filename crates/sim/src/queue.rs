@@ -1,73 +1,72 @@
-//! The event queue: what happens next, and among simultaneous things what was planned first.
+//! The event queue, ordered by time and, for equal times, by the order of planning.
 
 use unruffled_units::Instant;
 
-/// Something planned.
+/// A planned event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FutureEvent {
-    /// The first packet in this link's line gets to the link's far end.
+    /// The first packet in the line of this link reaches the far end.
     Line(u32),
-    /// This packet, which left the line, gets to the far end of its link.
+    /// This packet, which is not in line, reaches the far end of its link.
     Packet(u32),
-    /// This packet, which its link damaged, may be sent again.
+    /// This damaged packet may be sent again.
     Held(u32),
-    /// A timer of this end of a flow may be due: twice the flow's number, and one for receivers.
+    /// A timer of one end of a flow may be due. The number is twice the flow's, plus one for the receiver.
     Timer(u32),
-    /// The application of this source goes on.
+    /// The application of this source acts.
     Application(u32),
     /// The application of this source stops.
     Stop(u32),
 }
 
-/// A plan, and when it is due.
+/// A planned event with its time.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     at: Instant,
     plan: FutureEvent,
 }
 
-/// How many of those that come next are put in order at a time.
-const NEAR: usize = 32;
-/// Room for those in order, which is used up before any is moved to its front.
-const ROOM: usize = 4 * NEAR;
-/// How many bits of time are a digit, by which far plans are told apart.
-const DIGIT: u32 = 3;
-const BUCKETS: usize = (u64::BITS.div_ceil(DIGIT) << DIGIT) as usize;
+/// Number of events that are sorted at a time.
+const NEAR_EVENTS: usize = 32;
+/// Capacity of the sorted array. Its entries are moved to the front only when it is full.
+const NEAR_CAPACITY: usize = 4 * NEAR_EVENTS;
+/// Bits of a digit of the time, by which far events are divided into buckets.
+const DIGIT_BITS: u32 = 3;
+const BUCKETS: usize = (u64::BITS.div_ceil(DIGIT_BITS) << DIGIT_BITS) as usize;
 
 /// A priority queue by time, then by order of planning.
 ///
-/// What comes before a *horizon* lies in order in one array, where planning and taking is a few moves;
-/// a run with one flow has no more than that. What comes behind it lies unordered in buckets, finer
-/// ones for what comes sooner, as in a radix heap; when nothing is near any more the first bucket is
-/// spread over finer ones until little enough is in the first of these to be put in order. So each of a
-/// million plans is moved a few times, within short stretches of memory, where a heap looks up twenty
-/// places.
+/// Events before a *horizon* are sorted in one array, where planning and taking costs a few moves. A run
+/// with one flow needs no more. Later events are unsorted in buckets, with finer buckets for earlier times,
+/// as in a radix heap. When the array is empty, the first bucket is divided into finer ones until the first
+/// of these is small enough to be sorted. So each of a million events is moved a few times within short
+/// ranges of memory, where a heap would access twenty places.
 ///
-/// Those of one time stand in the order of planning wherever they are: a plan comes behind those that
-/// are there, and those that are moved, as all of one time are together, keep their order.
+/// Events of the same time are always in the order of planning: a new event comes after existing ones, and
+/// events that are moved together keep their order.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// From `head` on, those before the horizon, in order.
+    /// Events before the horizon, sorted, from index `head`.
     near: Vec<Entry>,
     head: usize,
     horizon: u64,
-    /// The others, by the highest digit in which their time differs from `origin`'s, and by its value.
-    /// None, until there are more than are kept near.
+    /// Other events, by the highest digit in which their time differs from `origin`, and by its value.
+    /// Empty until the sorted array is full.
     far: Vec<Vec<Entry>>,
-    /// How many are in `far`.
+    /// Number of events in `far`.
     far_count: usize,
-    /// Far ones were brought near, and nobody has looked at them.
+    /// Whether events were sorted since the last call of [`Queue::ordered`].
     fresh: bool,
-    /// A bit for each of its buckets: whether anything is in it.
+    /// A bit for each bucket: whether it has events.
     filled: [u64; BUCKETS.div_ceil(64)],
-    /// None that is far comes before it.
+    /// Lower bound on the times in `far`.
     origin: u64,
 }
 
 impl Default for Queue {
     fn default() -> Self {
         Self {
-            near: Vec::with_capacity(ROOM),
+            near: Vec::with_capacity(NEAR_CAPACITY),
             head: 0,
             horizon: u64::MAX,
             far: Vec::new(),
@@ -88,14 +87,14 @@ impl Queue {
         self.insert(at, plan);
     }
 
-    /// Puts a plan in its place among those that are near.
-    // Written field by field to where it stays: an entry that is put together elsewhere and copied at
-    // once makes the processor wait, for a tenth of the time of a run with one flow.
+    /// Inserts an event into the sorted array.
+    // The entry is written field by field to its final place. An entry that is copied from the stack stalls
+    // the processor, for a tenth of the time of a run with one flow.
     #[inline]
     fn insert(&mut self, at: Instant, plan: FutureEvent) {
         let mut place = self.near.len();
         self.near.push(Entry { at, plan });
-        // Most are planned to come behind those that are there.
+        // Most events come after the existing ones.
         while place > self.head && self.near[place - 1].at > at {
             self.near[place] = self.near[place - 1];
             place -= 1;
@@ -105,7 +104,7 @@ impl Queue {
         entry.plan = plan;
     }
 
-    /// What is planned is far, or there is no room where it is near.
+    /// Plans an event that is far, or that does not fit into the sorted array.
     #[inline(never)]
     fn plan_elsewhere(&mut self, at: Instant, plan: FutureEvent) {
         let entry = Entry { at, plan };
@@ -116,17 +115,22 @@ impl Queue {
         if at.as_nanos() >= self.horizon { self.put_far(entry) } else { self.insert(at, plan) }
     }
 
-    /// The room is used up: by those that were taken, or by too many.
+    /// Makes room in the sorted array, by removing events that were taken, or by moving later ones to the
+    /// buckets.
     fn make_room(&mut self) {
         self.near.drain(..self.head);
         self.head = 0;
-        if self.near.len() > 2 * NEAR {
-            // Those at one time stay together, however many they are.
-            let (first, last) = (self.near[0].at.as_nanos(), self.near[NEAR].at.as_nanos());
+        if self.near.len() > 2 * NEAR_EVENTS {
+            // All events of one time stay together.
+            let first = self.near[0].at.as_nanos();
+            let last = self.near[NEAR_EVENTS].at.as_nanos();
             let horizon = last.max(first.saturating_add(1));
             match self.far_count {
-                // The origin stays behind the horizon, which may have to come nearer again.
-                0 => (self.horizon, self.origin) = (horizon, first),
+                // The origin must not be later than the horizon, which may become earlier again.
+                0 => {
+                    self.horizon = horizon;
+                    self.origin = first;
+                }
                 _ => self.horizon = horizon.max(self.origin),
             }
             let horizon = self.horizon;
@@ -136,18 +140,18 @@ impl Queue {
             }
             self.near.truncate(kept);
         }
-        self.near.reserve(self.near.len().max(NEAR));
+        self.near.reserve(self.near.len().max(NEAR_EVENTS));
     }
 
     #[inline]
     fn put_far(&mut self, entry: Entry) {
         if self.far.is_empty() {
-            self.far.resize_with(BUCKETS, || Vec::with_capacity(ROOM));
+            self.far.resize_with(BUCKETS, || Vec::with_capacity(NEAR_CAPACITY));
         }
         let at = entry.at.as_nanos();
-        let level = (at ^ self.origin).checked_ilog2().unwrap_or(0) / DIGIT;
-        let digit = (at >> (level * DIGIT)) as usize % (1 << DIGIT);
-        let bucket = (level as usize) << DIGIT | digit;
+        let level = (at ^ self.origin).checked_ilog2().unwrap_or(0) / DIGIT_BITS;
+        let digit = (at >> (level * DIGIT_BITS)) as usize % (1 << DIGIT_BITS);
+        let bucket = (level as usize) << DIGIT_BITS | digit;
         self.far[bucket].push(entry);
         self.far_count += 1;
         self.filled[bucket / 64] |= 1 << (bucket % 64);
@@ -157,24 +161,24 @@ impl Queue {
         self.near.is_empty()
     }
 
-    /// When the next plan is due, if there is one.
+    /// Returns the time of the next event, if any.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.near.get(self.head).map(|entry| entry.at)
     }
 
-    /// Whether plans were put in order since [`ordered`](Self::ordered) was asked last.
+    /// Returns whether events were sorted since the last call of [`ordered`](Self::ordered).
     #[inline]
     pub(crate) fn is_fresh(&self) -> bool {
         self.fresh
     }
 
-    /// The plans that are in order, the next one first.
+    /// Returns the sorted events, the next one first.
     pub(crate) fn ordered(&mut self) -> impl ExactSizeIterator<Item = FutureEvent> {
         self.fresh = false;
         self.near[self.head..].iter().map(|entry| entry.plan)
     }
 
-    /// The next plan, if it is due by `end`.
+    /// Removes and returns the next event, if it is due by `end`.
     #[inline]
     pub(crate) fn next(&mut self, end: Instant) -> Option<(Instant, FutureEvent)> {
         let Entry { at, plan, .. } = *self.near.get(self.head)?;
@@ -188,7 +192,7 @@ impl Queue {
         Some((at, plan))
     }
 
-    /// Brings near the first of those that are far, if any is.
+    /// Moves the first of the far events to the sorted array.
     #[inline(never)]
     fn fetch(&mut self) {
         self.near.clear();
@@ -199,16 +203,17 @@ impl Queue {
             self.filled[word] &= self.filled[word] - 1;
             let mut bucket = std::mem::take(&mut self.far[first]);
             self.far_count -= bucket.len();
-            let (level, digit) = ((first >> DIGIT) as u32, (first % (1 << DIGIT)) as u64);
-            if level == 0 || bucket.len() <= NEAR {
+            let level = (first >> DIGIT_BITS) as u32;
+            let digit = (first % (1 << DIGIT_BITS)) as u64;
+            if level == 0 || bucket.len() <= NEAR_EVENTS {
                 self.near.append(&mut bucket);
                 self.near.sort_by_key(|entry| entry.at);
                 self.fresh = true;
                 if self.far_count > 0 {
-                    // The bucket's end: those of its time that are planned from now on are near.
-                    let above = self.origin.checked_shr((level + 1) * DIGIT).unwrap_or(0);
-                    self.horizon =
-                        ((above << DIGIT | digit) + 1).saturating_mul(1 << (level * DIGIT));
+                    // The end of the bucket. New events before it are near.
+                    let above = self.origin.checked_shr((level + 1) * DIGIT_BITS).unwrap_or(0);
+                    self.horizon = ((above << DIGIT_BITS | digit) + 1)
+                        .saturating_mul(1 << (level * DIGIT_BITS));
                 }
                 self.far[first] = bucket;
                 return;
@@ -217,7 +222,7 @@ impl Queue {
             for entry in bucket.drain(..) {
                 self.put_far(entry);
             }
-            // For its memory: what was in it went into finer ones.
+            // Keeps the memory of the bucket, whose events are in finer buckets now.
             self.far[first] = bucket;
         }
     }
@@ -229,7 +234,7 @@ mod tests {
 
     use super::*;
 
-    /// The next numbers of a linear congruential generator (Knuth's MMIX).
+    /// Returns numbers of a linear congruential generator (Knuth's MMIX).
     fn numbers() -> impl FnMut(u64) -> u64 {
         let mut state = 1_u64;
         move |below| {
@@ -239,14 +244,15 @@ mod tests {
     }
 
     #[test]
-    fn plans_come_by_time_and_then_in_the_order_of_planning() {
+    fn events_come_by_time_and_then_in_the_order_of_planning() {
         let mut number = numbers();
-        for most in [3, 20, NEAR as u64, 1000, 10_000] {
-            let (mut queue, mut waiting) = (Queue::default(), BTreeSet::new());
+        for most in [3, 20, NEAR_EVENTS as u64, 1000, 10_000] {
+            let mut queue = Queue::default();
+            let mut waiting = BTreeSet::new();
             let mut now = 0;
             for n in 0..50_000 {
                 if waiting.is_empty() || number(most) > waiting.len() as u64 {
-                    // Few instants at times, so that many fall together, and at times far apart.
+                    // Sometimes few different times, so that many coincide, and sometimes distant ones.
                     let span = [1, 10, 100_000, 1 << 31][number(4) as usize];
                     let at = now + number(span);
                     queue.plan(Instant::from_nanos(at), FutureEvent::Packet(n));
@@ -266,14 +272,14 @@ mod tests {
     }
 
     #[test]
-    fn more_than_are_kept_near_may_be_planned_before_the_first_far_one() {
+    fn many_events_may_be_planned_before_the_first_far_one() {
         let mut queue = Queue::default();
         let mut expected = Vec::new();
         let mut plan = |queue: &mut Queue, at: u64, n: u32| {
             queue.plan(Instant::from_nanos(at), FutureEvent::Packet(n));
             expected.push((at, n));
         };
-        // Enough behind a gap to be spread over finer buckets, and one before it.
+        // One event, a gap, and enough events after it to be divided into finer buckets.
         plan(&mut queue, 1, 0);
         for n in 1..1000 {
             plan(&mut queue, 1_000_000 + 1000 * u64::from(n), n);
@@ -290,9 +296,10 @@ mod tests {
     }
 
     #[test]
-    fn of_many_plans_few_are_near() {
-        let (mut queue, mut number) = (Queue::default(), numbers());
-        // As applications begin one after the other, and each event then plans another.
+    fn few_of_many_events_are_near() {
+        let mut queue = Queue::default();
+        let mut number = numbers();
+        // Applications start at random times, and each event plans another.
         for n in 0..10_000 {
             queue.plan(Instant::from_nanos(number(2_000_000_000)), FutureEvent::Application(n));
         }
@@ -300,12 +307,12 @@ mod tests {
             let (now, _) = queue.next(Instant::MAX).expect("another one");
             let at = now.as_nanos() + number(10_000_000);
             queue.plan(Instant::from_nanos(at), FutureEvent::Packet(n));
-            assert!(queue.near.len() <= ROOM, "{} are near", queue.near.len());
+            assert!(queue.near.len() <= NEAR_CAPACITY, "{} are near", queue.near.len());
         }
     }
 
     #[test]
-    fn what_is_not_due_stays() {
+    fn an_event_that_is_not_due_stays() {
         let mut queue = Queue::default();
         queue.plan(Instant::from_nanos(5), FutureEvent::Stop(0));
         assert_eq!(queue.next(Instant::from_nanos(4)), None);

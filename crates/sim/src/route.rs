@@ -1,4 +1,4 @@
-//! How packets get from one node to another: over one path, or spread over several.
+//! Routes from one node to another, over one path or spread over several.
 
 use rand::distr::Distribution as _;
 use rand::distr::weighted::WeightedIndex;
@@ -8,54 +8,53 @@ use unruffled_measure::LinkId;
 
 use crate::network::PathId;
 
-/// The paths that a source's packets may take. `Route::from(links)` is a single one; several, with
-/// weights, let packets overtake each other.
+/// The paths of a source's packets. `Route::from(links)` is a single path. On several paths, with weights,
+/// packets may overtake each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
-    /// The links of each path, in order, with its weight: a share of the packets proportional to it
-    /// takes the path. There must be at least one path with a weight above zero, and each must have
-    /// at least one link.
+    /// The links of each path in order, and its weight, to which its share of the packets is proportional. At
+    /// least one weight must be above zero, and each path must have at least one link.
     pub paths: Vec<(Vec<LinkId>, f64)>,
-    /// How the path of the next packet is chosen.
+    /// Rule that selects the path of the next packet.
     pub spread: Spread,
-    /// Feeds random choices, and where the first round of `Runs` begins.
+    /// Seed of random choices, and of the position at which the first round of `Runs` starts.
     pub seed: u64,
 }
 
-/// How packets are spread over the paths of a [`Route`]: use `RoundRobin` for two paths in turn,
-/// `Runs` for a round of 7 packets by one and 3 by the other, `Random` for a lottery.
+/// Rule that spreads packets over the paths of a [`Route`]. `RoundRobin` uses two paths alternately; `Runs`
+/// sends, for example, 7 packets over one and then 3 over the other; `Random` selects a path at random.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
     /// In turn, as evenly as the weights allow.
     #[default]
     RoundRobin,
-    /// In rounds, in each of which a path takes as many packets in a row as its weight says; what a
-    /// weight has of a packet is kept for the next round. Where no weight reaches one, the greatest
-    /// counts as one. The first packet comes at a random place in the round.
+    /// In rounds. In each round, a path carries as many consecutive packets as its weight; the fraction of a
+    /// packet is kept for the next round. If all weights are below one, the greatest counts as one. The first
+    /// packet is at a random position in the round.
     Runs,
     /// Each packet at random.
     Random,
 }
 
 impl From<Vec<LinkId>> for Route {
-    /// All packets over the same links.
+    /// Returns a route with a single path.
     fn from(links: Vec<LinkId>) -> Self {
         Self { paths: vec![(links, 1.0)], spread: Spread::RoundRobin, seed: 0 }
     }
 }
 
-/// Chooses a path for each packet.
+/// Selects a path for each packet.
 #[derive(Clone, Debug)]
 pub(crate) enum Chooser {
     Only(PathId),
-    /// Each path's credit grows by its weight with every packet; the one with most is taken and
-    /// pays for all (smooth weighted round robin).
+    /// The credit of each path grows by its weight with every packet. The path with the most credit is
+    /// selected, and its credit is reduced by all weights (smooth weighted round robin).
     RoundRobin {
         paths: Vec<(PathId, f64, f64)>,
         total: f64,
     },
-    /// The path at `at` takes what it has left of its weight, then its successor's turn comes
-    /// (classic weighted round robin).
+    /// The path at `at` is selected until its weight is used up, then the next path (classic weighted round
+    /// robin).
     Runs {
         paths: Vec<(PathId, f64, f64)>,
         at: usize,
@@ -68,7 +67,7 @@ pub(crate) enum Chooser {
 }
 
 impl Chooser {
-    /// For a route whose paths are known by `paths`, in its order.
+    /// Creates a chooser for a route, whose paths have the ids `paths` in order.
     pub(crate) fn new(route: &Route, paths: &[PathId]) -> Self {
         let weights = || route.paths.iter().map(|(_, weight)| *weight);
         let used = paths.iter().zip(weights()).filter(|(_, weight)| *weight > 0.0);
@@ -90,7 +89,7 @@ impl Chooser {
         }
     }
 
-    /// As if a random share of a round had been spread before.
+    /// Creates [`Chooser::Runs`] at a random position in the round.
     fn runs(used: Vec<(PathId, f64)>, seed: u64) -> Self {
         let greatest = used.iter().map(|(_, weight)| *weight).fold(0.0, f64::max);
         let unit = if greatest < 1.0 { greatest } else { 1.0 };
@@ -107,7 +106,7 @@ impl Chooser {
         Self::Runs { paths, at }
     }
 
-    /// The path of all packets, if there is but one.
+    /// Returns the path of all packets, if there is a single one.
     pub(crate) fn only(&self) -> Option<PathId> {
         match self {
             Self::Only(path) => Some(*path),
@@ -115,7 +114,7 @@ impl Chooser {
         }
     }
 
-    /// The path of the next packet.
+    /// Returns the path of the next packet.
     #[inline(never)]
     pub(crate) fn next(&mut self) -> PathId {
         match self {
@@ -124,7 +123,7 @@ impl Chooser {
                 let mut best = 0;
                 for i in 0..paths.len() {
                     paths[i].2 += paths[i].1;
-                    // Among equals the first; rounding must not decide.
+                    // The first of equal paths, independent of rounding.
                     if paths[i].2 > paths[best].2 + 1e-9 * *total {
                         best = i;
                     }
@@ -133,7 +132,7 @@ impl Chooser {
                 paths[best].0
             }
             Self::Runs { paths, at } => {
-                // Rounding must not cost a packet: three weights of 1/3 are one.
+                // Tolerates rounding, so that three weights of 1/3 are one packet.
                 while paths[*at].2 < 1.0 - 1e-9 {
                     *at = (*at + 1) % paths.len();
                     paths[*at].2 += paths[*at].1;
@@ -173,7 +172,7 @@ mod tests {
         assert_eq!(tenth.iter().filter(|&&path| path == 1).count(), 100);
     }
 
-    /// The lengths of the runs, but for the first and the last, which are cut.
+    /// Returns the lengths of the runs, without the first and the last, which are incomplete.
     fn runs(weights: &[f64], packets: usize) -> Vec<(u32, usize)> {
         let paths = chosen(weights, Spread::Runs, packets);
         let runs = paths.chunk_by(|a, b| a == b).map(|run| (run[0], run.len()));
@@ -186,20 +185,20 @@ mod tests {
         let seven_three = runs(&[7.0, 3.0], 1000);
         assert!(seven_three.len() > 190);
         assert!(seven_three.iter().all(|run| [(0, 7), (1, 3)].contains(run)), "{seven_three:?}");
-        // What a weight has of a packet waits for the next round.
+        // The fraction of a packet is kept for the next round.
         let lengths: Vec<usize> = runs(&[1.5, 1.0], 100).iter().map(|run| run.1).collect();
         assert!(lengths.windows(4).all(|four| four.iter().sum::<usize>() == 5), "{lengths:?}");
     }
 
     #[test]
-    fn of_weights_below_one_the_greatest_is_a_packet() {
+    fn the_greatest_weight_below_one_is_a_packet() {
         let paths = chosen(&[1e-300, 3e-300], Spread::Runs, 4000);
         let first = paths.iter().filter(|&&path| path == 0).count();
         assert!((999..=1001).contains(&first), "{first}");
     }
 
     #[test]
-    fn a_round_begins_anywhere() {
+    fn a_round_starts_at_a_random_position() {
         let paths = [PathId(0), PathId(1)];
         let firsts = (0..1000).filter(|&seed| {
             let paths_and_weights = vec![(vec![LinkId(0)], 14.0), (vec![LinkId(0)], 6.0)];

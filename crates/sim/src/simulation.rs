@@ -1,4 +1,4 @@
-//! Sources of traffic over links, in virtual time.
+//! The simulation: sources of traffic over links, in virtual time.
 
 mod ahead;
 mod sources;
@@ -15,10 +15,10 @@ use crate::network::{Packet, Progress};
 use crate::queue::FutureEvent;
 use crate::route::{Chooser, Route};
 
-/// A simulation. Time stands at the last event until [`Simulation::run`] moves it.
+/// A simulation. Its time is that of the last event.
 ///
-/// Links and sources are added first, then it runs. The flow of a source that opens one connection
-/// has the source's number; the further connections of others have numbers above all of these.
+/// Links and sources are added before the first call of [`Simulation::run`]. The first flow of a source has
+/// the source's number. Further flows have numbers above those of all sources.
 ///
 /// ```
 /// use unruffled_path::{Direction, LinkConfig};
@@ -63,19 +63,19 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// More packets than this on their way at a time are [`too many`](Self::has_too_many): they take
+    /// Maximum number of packets in the network at a time; see [`has_too_many`](Self::has_too_many). They take
     /// some gigabytes.
     pub const MOST_PACKETS: usize = 10_000_000;
 
-    /// Nothing, at the origin of time.
+    /// Creates an empty simulation at time zero.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds one direction of a link; `seed` feeds its random numbers.
+    /// Adds one direction of a link. `seed` initialises its random numbers.
     ///
     /// # Errors
-    /// A configuration that makes no sense; the error names the field.
+    /// If the configuration is invalid; the error names the field.
     ///
     /// # Panics
     /// If the simulation has run.
@@ -88,14 +88,14 @@ impl Simulation {
         self.world.network.add_link(config, direction, seed)
     }
 
-    /// Adds a source of traffic, and gives the number of its first flow, which is the source's own.
+    /// Adds a source of traffic, and returns the number of its first flow, which is the source's own.
     ///
     /// # Errors
-    /// An application whose distribution makes no sense.
+    /// If a distribution of the application is invalid.
     ///
     /// # Panics
-    /// If the simulation has run: who feeds a link must be known before anything is sent. If a route has
-    /// a path without links, or none whose weight is above zero and finite.
+    /// If the simulation has run, since all feeders of a link must be known before. If a route has a path
+    /// without links, or no path whose weight is above zero and finite.
     pub fn add_source(&mut self, config: SourceConfig) -> Result<FlowId, ConfigError> {
         assert!(!self.sealed, "sources are added before the simulation runs");
         let World { network, sources, queue, .. } = &mut self.world;
@@ -107,7 +107,8 @@ impl Simulation {
         };
         let routes =
             [chooser(&config.forward, End::Receiver), chooser(&config.reverse, End::Sender)];
-        let (start, stop) = (config.start, config.stop);
+        let start = config.start;
+        let stop = config.stop;
         sources.push(TrafficSource::new(config, routes)?);
         queue.plan(start, FutureEvent::Application(number));
         if let Some(stop) = stop {
@@ -117,31 +118,31 @@ impl Simulation {
         Ok(FlowId(number))
     }
 
-    /// The time of the last event.
+    /// Returns the time of the last event.
     pub fn now(&self) -> Instant {
         self.world.now
     }
 
-    /// When the next event is due, if anything is left to happen.
+    /// Returns the time of the next event, if any.
     pub fn due(&self) -> Option<Instant> {
         self.world.queue.due()
     }
 
-    /// One end of a flow, if it is there: not before its start, and not after its end if its source
-    /// opens others.
+    /// Returns one end of a flow. `None` before the flow starts, and, if its source opens further flows, after
+    /// it ends.
     pub fn connection(&self, flow: FlowId, end: End) -> Option<&Connection> {
         let flow = self.flows.get(flow.0 as usize)?.as_ref()?;
         Some(&flow.ends[end.index()].connection)
     }
 
-    /// Whether more packets than [`MOST_PACKETS`](Self::MOST_PACKETS) have been on their way at a time:
-    /// datagrams that come faster than a link without a limit sends them fill any memory.
+    /// Returns whether more packets than [`MOST_PACKETS`](Self::MOST_PACKETS) were in the network at a time.
+    /// Datagrams that arrive faster than a link without a queue limit sends them would fill any memory.
     pub fn has_too_many(&self) -> bool {
         self.world.network.most() > Self::MOST_PACKETS
     }
 
-    /// Lets everything happen that is due by `until`, unless there are
-    /// [`too many packets`](Self::has_too_many); says whether anything is left to happen.
+    /// Processes all events up to `until`, and stops early at
+    /// [`too many packets`](Self::has_too_many). Returns whether events are left.
     pub fn run(&mut self, until: Instant, monitor: &mut impl Monitor) -> bool {
         if !self.sealed {
             self.sealed = true;
@@ -164,7 +165,7 @@ impl Simulation {
                 FutureEvent::Held(packet) => self.resume(packet, monitor),
                 FutureEvent::Timer(which) => self.on_timer(which, monitor),
                 FutureEvent::Application(source) => {
-                    self.go_on(source, monitor);
+                    self.act(source, monitor);
                     if self.has_too_many() {
                         return true;
                     }
@@ -175,8 +176,8 @@ impl Simulation {
         !self.world.queue.is_empty()
     }
 
-    /// [`run`](Self::run) with these meters, and `monitor` after them: one function for all who
-    /// measure, so that the loop is compiled here, as well as this crate is.
+    /// Calls [`run`](Self::run) with these meters, and with `monitor` after them. All measurements use this
+    /// function, so that the event loop is compiled with this crate's optimisations.
     pub fn measure(
         &mut self,
         until: Instant,
@@ -200,7 +201,7 @@ impl Simulation {
         self.count(flow, progress, monitor);
     }
 
-    /// A link may send again a packet that it damaged.
+    /// Handles a damaged packet that its link may send again.
     fn resume(&mut self, id: u32, monitor: &mut impl Monitor) {
         let World { network, queue, now, .. } = &mut self.world;
         let flow = network.packet(id).flow;
@@ -208,20 +209,20 @@ impl Simulation {
         self.count(flow, progress, monitor);
     }
 
-    /// What became of a packet of `flow` that was on its way.
+    /// Updates the number of packets of `flow` in the network.
     fn count(&mut self, flow: FlowId, progress: Progress, monitor: &mut impl Monitor) {
         if progress != Progress::Underway
             && let Some(open) = &mut self.flows[flow.0 as usize]
         {
             open.underway = open.underway - 1 + progress.copies();
-            self.forget_if_over(flow, monitor);
+            self.remove_if_over(flow, monitor);
         }
     }
 
-    /// A packet has got to the end that it is for.
+    /// Handles a packet that has arrived at its destination.
     #[inline(always)]
     fn deliver(&mut self, packet: u32, monitor: &mut impl Monitor) {
-        // Compiled for each end, since what happens there has little in common: 2 % fewer instructions.
+        // Compiled separately for each end, since their code differs: 2 % fewer instructions.
         match self.world.network.packet(packet).to {
             End::Sender => self.deliver_to_sender(packet, monitor),
             End::Receiver => self.deliver_to_receiver(packet, monitor),
@@ -249,14 +250,14 @@ impl Simulation {
         flow.underway -= 1;
         monitor.segment(id, to, Passage::In, now, segment);
         let connection = &mut flow.ends[to.index()].connection;
-        // Else a peer whose last acknowledgement was lost would send its FIN for ever.
+        // A peer whose last acknowledgement was lost would otherwise send its FIN forever.
         let reset = if connection.state() == State::Closed { reset_for(segment) } else { None };
         let mut relay = Relay { monitor: &mut *monitor, flow: id, end: to };
         connection.handle_segment(segment, now, &mut relay);
         self.world.network.release(packet);
-        // Applications here read at once.
+        // Applications read all data at once.
         connection.read(connection.readable());
-        // An end that has received everything has nothing left to do.
+        // An end that has received everything closes.
         if connection.state() == State::CloseWait {
             connection.finish();
         }
@@ -270,27 +271,27 @@ impl Simulation {
             self.complete(id, monitor);
         }
         if passing {
-            self.forget_if_over(id, monitor);
+            self.remove_if_over(id, monitor);
         }
     }
 
-    /// Gives up a flow that nothing will happen to any more, if its source opens others.
-    fn forget_if_over(&mut self, id: FlowId, monitor: &mut impl Monitor) {
+    /// Removes a flow that has ended, if its source opens further flows.
+    fn remove_if_over(&mut self, id: FlowId, monitor: &mut impl Monitor) {
         let slot = id.0 as usize;
         let Some(flow) = self.flows[slot].take_if(|flow| flow.passing && flow.is_over()) else {
             return;
         };
-        // The number may soon be another source's.
+        // The number may be reused by another source.
         let latest = &mut self.world.sources[flow.source as usize].flow;
         *latest = latest.filter(|latest| *latest != id.0);
-        // The first numbers are the sources'.
+        // The first numbers are reserved for the sources.
         if slot >= self.world.sources.len() {
             self.free.push(id.0);
         }
         monitor.closed(id, self.world.now);
     }
 
-    /// The flow and the end that a timer is for, by its number.
+    /// Returns the flow and the end of a timer from its number.
     fn end_of_timer(which: u32) -> (u32, End) {
         (which / 2, [End::Sender, End::Receiver][which as usize % 2])
     }
@@ -299,8 +300,9 @@ impl Simulation {
         let (flow, end) = Self::end_of_timer(which);
         let id = FlowId(flow);
         let Some(flow) = &mut self.flows[id.0 as usize] else { return };
-        let (now, endpoint) = (self.world.now, flow.end(end));
-        // An earlier event took this one's place.
+        let now = self.world.now;
+        let endpoint = flow.end(end);
+        // An earlier event has replaced this one.
         if endpoint.armed != Some(now) {
             return;
         }
@@ -309,7 +311,7 @@ impl Simulation {
             let mut relay = Relay { monitor: &mut *monitor, flow: id, end };
             endpoint.connection.handle_timeout(now, &mut relay);
         }
-        self.world.pump_apart(flow, (id, end), monitor);
-        self.forget_if_over(id, monitor);
+        self.world.pump_outlined(flow, (id, end), monitor);
+        self.remove_if_over(id, monitor);
     }
 }

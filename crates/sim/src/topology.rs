@@ -1,15 +1,14 @@
-//! Nodes, directed links between them, and the shortest way from one to another.
+//! Nodes, directed links between them, and shortest paths.
 
 use std::collections::VecDeque;
 
 use unruffled_measure::LinkId;
 
-/// A node, by the order of their adding; [`Topology::add_node`] gives it. Use it to say which nodes a
-/// link joins.
+/// A node, numbered in the order of addition. [`Topology::add_node`] returns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 
-/// Which nodes are joined by which links. Use it to find the [`Route`](crate::Route) of a source.
+/// A graph of nodes and directed links, which finds the [`Route`](crate::Route) of a source.
 ///
 /// ```
 /// use unruffled_sim::{LinkId, Topology};
@@ -23,12 +22,12 @@ pub struct NodeId(pub u32);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
-    /// For each node, where its links lead.
+    /// For each node, its neighbours and the links to them.
     links: Vec<Vec<(NodeId, LinkId)>>,
 }
 
 impl Topology {
-    /// No nodes.
+    /// Creates a graph without nodes.
     pub fn new() -> Self {
         Self::default()
     }
@@ -39,24 +38,24 @@ impl Topology {
         NodeId(self.links.len() as u32 - 1)
     }
 
-    /// `link` leads from `from` to `to`, both of which are there.
+    /// Adds `link` from the node `from` to the node `to`, which must exist.
     pub fn join(&mut self, from: NodeId, to: NodeId, link: LinkId) {
         self.links[from.0 as usize].push((to, link));
     }
 
-    /// The link from one node to a neighbour, the first if there are several.
+    /// Returns the first link from one node to another, if any.
     pub fn link(&self, from: NodeId, to: NodeId) -> Option<LinkId> {
         let links = self.links.get(from.0 as usize)?;
         links.iter().find(|(node, _)| *node == to).map(|(_, link)| *link)
     }
 
-    /// The links of a way over these nodes; none if two neighbours are not joined.
+    /// Returns the links of the path over these nodes. `None` if two consecutive nodes have no link.
     pub fn along(&self, nodes: &[NodeId]) -> Option<Vec<LinkId>> {
         nodes.windows(2).map(|pair| self.link(pair[0], pair[1])).collect()
     }
 
-    /// The links of the way with fewest hops, among equals the one over links added first, as
-    /// ns-2's static routing; none if there is no way.
+    /// Returns the links of the path with the fewest hops, or `None` if there is no path. Among equal paths it
+    /// prefers links that were added first, as ns-2's static routing does.
     pub fn shortest(&self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
         let mut came: Vec<Option<(NodeId, LinkId)>> = vec![None; self.links.len()];
         let mut reached = VecDeque::from([from]);
@@ -87,7 +86,7 @@ impl Topology {
 mod tests {
     use super::*;
 
-    /// 0 – 1 – 3 and 0 – 2 – 4 – 3, and 5 apart; links numbered as they are added.
+    /// Returns the paths 0 – 1 – 3 and 0 – 2 – 4 – 3, and the isolated node 5.
     fn diamond() -> (Topology, Vec<NodeId>) {
         let mut topology = Topology::new();
         let nodes: Vec<NodeId> = (0..6).map(|_| topology.add_node()).collect();
@@ -98,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_with_fewest_hops_is_taken() {
+    fn the_path_with_the_fewest_hops_is_found() {
         let (topology, n) = diamond();
         assert_eq!(topology.shortest(n[0], n[3]), Some(vec![LinkId(1), LinkId(2)]));
         assert_eq!(topology.shortest(n[0], n[0]), Some(vec![]));
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_can_be_given_by_its_nodes() {
+    fn a_path_can_be_given_by_its_nodes() {
         let (topology, n) = diamond();
         let way = topology.along(&[n[0], n[2], n[4], n[3]]);
         assert_eq!(way, Some(vec![LinkId(0), LinkId(3), LinkId(4)]));

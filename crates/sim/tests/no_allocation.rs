@@ -1,5 +1,5 @@
-//! In the steady state nothing is allocated, neither by the engine nor by the links and the event
-//! queue: every buffer has got the size that it ever needs.
+//! In the steady state, neither the engine nor the links and the event queue allocate memory: every buffer
+//! has its final size. A separate test program, since the counting allocator replaces the default one.
 
 use unruffled_path::{Applies, Direction, Distribution, Impairment, LinkConfig};
 use unruffled_sim::{App, End, FlowId, Monitor, Passage, Simulation, SourceConfig};
@@ -33,11 +33,12 @@ fn path_rr() -> LinkConfig {
     }
 }
 
-/// Packets and allocations of `seconds` of one flow, after `warm` seconds.
+/// Returns packets and allocations of `seconds` of one flow, after `warm` seconds.
 fn allocations(variant: &str, warm: u64, seconds: u64) -> (u64, u64) {
     let mut simulation = Simulation::new();
     let mut link = |direction| simulation.add_link(&path_rr(), direction, 1).expect("valid");
-    let (forward, reverse) = (vec![link(Direction::Forward)], vec![link(Direction::Reverse)]);
+    let forward = vec![link(Direction::Forward)];
+    let reverse = vec![link(Direction::Reverse)];
     let config = Config::simulated().with(|c| {
         c.mss = 1000;
         c.window.max = Some(50);
@@ -66,8 +67,8 @@ fn allocations(variant: &str, warm: u64, seconds: u64) -> (u64, u64) {
     (packets.0 - before, info.count_total)
 }
 
-/// One hundred seconds, after two hundred: everything has had its largest size, RR-TCP's ring of the
-/// samples of the last 80 s as well.
+/// Measures 100 s after 200 s, when every buffer has had its largest size, including RR-TCP's ring of the
+/// samples of the last 80 s.
 #[test]
 fn in_the_steady_state_nothing_is_allocated() {
     for variant in ["sack", "rr-ta", "rack"] {
@@ -77,8 +78,8 @@ fn in_the_steady_state_nothing_is_allocated() {
     }
 }
 
-/// For every sender: a buffer may reach a new height now and then, which doubles it, or makes a
-/// large one a sixteenth larger; nothing is allocated per packet or per recovery.
+/// A buffer of any sender may reach a new maximum, which doubles it or enlarges a large one by a sixteenth.
+/// No memory is allocated per packet or per recovery.
 #[test]
 fn no_sender_allocates_more_than_a_few_times() {
     for row in ROWS {
@@ -88,7 +89,7 @@ fn no_sender_allocates_more_than_a_few_times() {
     }
 }
 
-/// The counter counts: a flow's start does allocate.
+/// Checks the counter: the start of a flow allocates.
 #[test]
 fn the_start_of_a_flow_allocates() {
     let (_, allocations) = allocations("sack", 0, 5);

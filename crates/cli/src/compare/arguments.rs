@@ -16,14 +16,14 @@ pub(crate) struct Arguments {
     /// a TOML file
     #[arg(default_value = "few-late", value_parser = NonEmptyStringValueParser::new())]
     pub(super) scenario: String,
-    /// Senders to compare, in place of the scenario's (see `unruffled variants`)
+    /// Senders to compare, instead of the scenario's (see `unruffled variants`)
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(super) variants: Vec<String>,
-    /// How many seeds to run, in place of the scenario's
+    /// Number of seeds, instead of the scenario's
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) seeds: Option<String>,
-    /// Simulated time, in place of the scenario's, such as "100 s"
+    /// Simulated time, instead of the scenario's, such as "100 s"
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(super) duration: Option<String>,
     /// Replace any key of the scenario; its beginning may be left out: delayed.fraction=30%
@@ -79,7 +79,7 @@ pub(super) struct Paths {
     #[arg(long, value_name = "N", conflicts_with = "scenario", allow_negative_numbers = true,
           value_parser = number::within::<u32>(1..=10_000))]
     pub(super) random: Option<u32>,
-    /// What the random paths are drawn from
+    /// The seed of the random paths
     #[arg(long, value_name = "SEED", default_value_t = 1, requires = "random")]
     #[arg(allow_negative_numbers = true, value_parser = number::seed)]
     pub(super) draw: u64,

@@ -1,4 +1,4 @@
-//! What the next packets to arrive will touch, asked for ahead of them.
+//! Prefetches the memory that arriving packets will need.
 
 use unruffled_measure::{End, FlowId};
 
@@ -6,19 +6,19 @@ use super::{NONE, Network, PathId, Step};
 use crate::prefetch::prefetch;
 
 impl Network {
-    /// The packet that gets to the far end of `link` next, if one is on its way there.
+    /// Returns the packet that reaches the far end of `link` next, if any.
     pub(crate) fn first_in_line(&self, link: u32) -> Option<u32> {
         Some(self.hops[link as usize].line.0).filter(|&id| id != NONE)
     }
 
-    /// Asks for the packet; gives the end that it has got to, if it is on its last step.
+    /// Prefetches the packet. Returns its flow and destination if it is on its last step.
     pub(crate) fn expect(&self, id: u32) -> Option<(FlowId, End)> {
         let packet = self.packet(id);
         prefetch(packet);
         self.steps[packet.step as usize].last.then_some((packet.flow, packet.to))
     }
 
-    /// Asks for what the packet's arrival looks up: the one behind it, and the links before it.
+    /// Prefetches the next packet in line, and the links that this packet reaches next.
     pub(crate) fn expect_to_pass(&self, id: u32) {
         let packet = self.packet(id);
         if let Some(next) = self.packets.get(packet.behind as usize) {
@@ -29,7 +29,7 @@ impl Network {
         }
     }
 
-    /// Asks for the links that a packet crosses at once when it is sent on `path`.
+    /// Prefetches the links that a packet on `path` crosses in its first step.
     pub(crate) fn expect_to_send(&self, PathId(step): PathId) {
         self.expect_links(step);
     }

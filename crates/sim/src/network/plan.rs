@@ -1,21 +1,22 @@
-//! How the network is put together: links and paths, before anything is sent.
+//! Construction of the network: links and paths, before anything is sent.
 
 use unruffled_measure::{End, LinkId};
 use unruffled_path::{Applies, ConfigError, Direction, Link, LinkConfig};
 
 use super::{LinkState, NONE, Network, PathId, Step};
 
-/// A link as it was added; its random streams depend on what it is found to carry.
+/// A link as it was added. It is created when all paths are known, since its random streams depend on the
+/// directions that it carries.
 #[derive(Debug)]
 pub(super) struct Blueprint {
     config: LinkConfig,
     direction: Direction,
     seed: u64,
-    /// Packets of which ways cross it.
+    /// Directions of the packets that cross the link.
     carries: Option<Applies>,
 }
 
-/// From where packets come to a link.
+/// Origin of a link's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Feeder {
     Unknown,
@@ -40,7 +41,7 @@ impl Network {
         Ok(id)
     }
 
-    /// Packets for that end will take this path.
+    /// Adds a path for packets to that end.
     pub(crate) fn add_path(&mut self, links: &[LinkId], to: End) -> PathId {
         assert!(self.hops.is_empty(), "paths are added before anything is sent");
         assert!(!links.is_empty(), "a path has at least one link");
@@ -69,8 +70,8 @@ impl Network {
         path
     }
 
-    /// From now on packets may be sent, and nothing be added. `watched`: a monitor is told of
-    /// crossings.
+    /// Creates the links. Afterwards packets may be sent, and nothing can be added. `watched` is whether a
+    /// monitor watches crossings.
     pub(crate) fn seal(&mut self, watched: bool) {
         self.watched = watched;
         for blueprint in &self.blueprints {

@@ -1,8 +1,8 @@
-//! Memory that the next events need, asked for ahead of them.
+//! Prefetches the memory that the next events need.
 //!
-//! Among thousands of flows nearly all that an event touches comes from memory, and each thing tells
-//! only where the next one is: a link its first packet, that its flow, that its path. Here many events
-//! take each of these steps together, so that they wait for memory at the same time.
+//! With thousands of flows, nearly all data of an event is outside the caches, and each access depends on
+//! the previous one: from a link to its first packet, to its flow, to its path. This module makes each of
+//! these steps for many events together, so that their memory accesses overlap.
 
 use unruffled_measure::End;
 
@@ -10,30 +10,32 @@ use super::Simulation;
 use crate::prefetch::prefetch;
 use crate::queue::FutureEvent;
 
-/// What fewer flows need stays in the caches, where looking ahead costs more than it saves.
-const MANY: usize = 500;
+/// Minimum number of flows for prefetching. The data of fewer flows stays in the caches, where prefetching
+/// costs more than it saves.
+const MIN_FLOWS: usize = 500;
 
-/// As many events look ahead together at most.
-const MOST: usize = 64;
+/// Maximum number of events that are prefetched together.
+const MAX_EVENTS: usize = 64;
 
-/// What is known of an event to come.
+/// Data of a future event.
 #[derive(Clone, Copy, Default)]
 struct Upcoming {
     packet: Option<u32>,
-    /// A flow's number, and which of its ends the event is about.
+    /// Number of the flow, and the end.
     end: Option<(u32, End)>,
 }
 
 impl Simulation {
-    /// Looks ahead to the events that were just put in order.
+    /// Prefetches for the events that were just sorted.
     #[inline(never)]
     pub(super) fn look_ahead(&mut self) {
-        let (network, plans) = (&self.world.network, self.world.queue.ordered());
-        if self.flows.len() < MANY {
+        let network = &self.world.network;
+        let plans = self.world.queue.ordered();
+        if self.flows.len() < MIN_FLOWS {
             return;
         }
-        let mut upcoming = [Upcoming::default(); MOST];
-        let number = plans.len().min(MOST);
+        let mut upcoming = [Upcoming::default(); MAX_EVENTS];
+        let number = plans.len().min(MAX_EVENTS);
         let upcoming = &mut upcoming[..number];
         for (next, plan) in upcoming.iter_mut().zip(plans) {
             match plan {

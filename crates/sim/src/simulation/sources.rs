@@ -1,16 +1,16 @@
-//! What applications do: their connections open, transfers begin and end.
+//! Actions of applications: opening connections, and starting and ending transfers.
 
 use unruffled_measure::{End, FlowId, Monitor, Passage};
 use unruffled_tcp::Segment;
 
 use super::{Simulation, World};
-use crate::app::Want;
-use crate::host::ENDLESS;
+use crate::app::Action;
+use crate::host::ENDLESS_OCTETS;
 use crate::network::Label;
 use crate::queue::FutureEvent;
 
 impl Simulation {
-    /// All that the present transfer of a flow had to send has been received.
+    /// Completes the current transfer of a flow, when all its octets have been received.
     pub(super) fn complete(&mut self, id: FlowId, monitor: &mut impl Monitor) {
         let Some(flow) = &mut self.flows[id.0 as usize] else { return };
         flow.expects = u64::MAX;
@@ -23,35 +23,37 @@ impl Simulation {
         }
     }
 
-    /// The application of a source does what it wants to do now.
-    pub(super) fn go_on(&mut self, number: u32, monitor: &mut impl Monitor) {
+    /// Performs the next action of a source's application.
+    pub(super) fn act(&mut self, number: u32, monitor: &mut impl Monitor) {
         let source = &mut self.world.sources[number as usize];
         if !source.active {
             return;
         }
         match source.app.next() {
-            Want::Transfer(bytes) => {
+            Action::Transfer(bytes) => {
                 let id = self.open(number, monitor);
                 let Some(flow) = &mut self.flows[id.0 as usize] else { return };
                 match bytes {
                     Some(bytes) => {
                         flow.write(bytes);
-                        (flow.expects, flow.begun) = (bytes, self.world.now);
+                        flow.expects = bytes;
+                        flow.begun = self.world.now;
                         flow.close();
                     }
-                    None => flow.write(ENDLESS),
+                    None => flow.write(ENDLESS_OCTETS),
                 }
-                self.world.pump_apart(flow, (id, End::Sender), monitor);
+                self.world.pump_outlined(flow, (id, End::Sender), monitor);
             }
-            Want::More(bytes) => self.send_more(number, bytes, monitor),
-            Want::Request(bytes, next) => {
+            Action::More(bytes) => self.send_more(number, bytes, monitor),
+            Action::Request(bytes, next) => {
                 let World { queue, now, .. } = &mut self.world;
                 queue.plan(*now + next, FutureEvent::Application(number));
                 self.send_more(number, bytes, monitor);
             }
-            Want::Datagram(octets, interval) => {
+            Action::Datagram(octets, interval) => {
                 let World { network, sources, queue, now } = &mut self.world;
-                let (now, source) = (*now, &mut sources[number as usize]);
+                let now = *now;
+                let source = &mut sources[number as usize];
                 let id = FlowId(number);
                 if source.flow.is_none() {
                     source.flow = Some(number);
@@ -59,7 +61,8 @@ impl Simulation {
                 }
                 queue.plan(now + interval, FutureEvent::Application(number));
                 let segment = Segment { len: octets, ..Segment::default() };
-                let (size, path) = (octets + source.config.header, source.routes[0].next());
+                let size = octets + source.config.header;
+                let path = source.routes[0].next();
                 monitor.datagram(id, Passage::Out, now, octets);
                 let label = Label { flow: id, to: End::Receiver, size, path };
                 network.send(&segment, label, now, queue, monitor);
@@ -67,7 +70,7 @@ impl Simulation {
         }
     }
 
-    /// Sends on the connection of a source, which is opened if there is none.
+    /// Sends on the connection of a source, and opens one if there is none.
     fn send_more(&mut self, number: u32, bytes: u64, monitor: &mut impl Monitor) {
         let id = match self.world.sources[number as usize].flow {
             Some(flow) => FlowId(flow),
@@ -75,15 +78,15 @@ impl Simulation {
         };
         let Some(flow) = &mut self.flows[id.0 as usize] else { return };
         flow.write(bytes);
-        // What is asked for before all is there belongs to the same transfer.
+        // A request before the previous one is complete belongs to the same transfer.
         if flow.expects == u64::MAX {
             flow.begun = self.world.now;
         }
         flow.expects = flow.has;
-        self.world.pump_apart(flow, (id, End::Sender), monitor);
+        self.world.pump_outlined(flow, (id, End::Sender), monitor);
     }
 
-    /// Opens a connection of a source; nothing is sent yet.
+    /// Opens a connection of a source, without sending.
     fn open(&mut self, number: u32, monitor: &mut impl Monitor) -> FlowId {
         let source = &mut self.world.sources[number as usize];
         let flow = source.connect(number);
@@ -101,13 +104,13 @@ impl Simulation {
         FlowId(slot)
     }
 
-    /// The application of a source begins nothing more, and writes nothing more.
+    /// Stops the application of a source, which then starts and writes nothing more.
     pub(super) fn stop(&mut self, number: u32, monitor: &mut impl Monitor) {
         let source = &mut self.world.sources[number as usize];
         source.active = false;
         let Some(id) = source.flow.map(FlowId) else { return };
         let Some(flow) = &mut self.flows[id.0 as usize] else { return };
         flow.stop();
-        self.world.pump_apart(flow, (id, End::Sender), monitor);
+        self.world.pump_outlined(flow, (id, End::Sender), monitor);
     }
 }

@@ -1,4 +1,4 @@
-//! What is around the flows: links, sources, events to come, and the time.
+//! The state of the simulation besides the flows: links, sources, event queue and time.
 
 use unruffled_measure::{End, FlowId, Monitor, Passage};
 use unruffled_tcp::{Event, Observer, Segment};
@@ -8,7 +8,7 @@ use crate::host::{Flow, TrafficSource};
 use crate::network::{Label, Network};
 use crate::queue::{FutureEvent, Queue};
 
-/// What is around the flows.
+/// The state of the simulation besides the flows.
 #[derive(Debug, Default)]
 pub(super) struct World {
     pub(super) network: Network,
@@ -32,9 +32,9 @@ impl<M: Monitor> Observer for Relay<'_, M> {
 }
 
 impl World {
-    /// [`Self::pump`], for what happens less often than deliveries.
+    /// [`Self::pump`] as a separate function, for events that are rarer than deliveries.
     #[inline(never)]
-    pub(super) fn pump_apart(
+    pub(super) fn pump_outlined(
         &mut self,
         flow: &mut Flow,
         end: (FlowId, End),
@@ -43,8 +43,8 @@ impl World {
         self.pump(flow, end, monitor);
     }
 
-    /// Sends all that the connection at one end of `flow` wants to send, and plans its next timer.
-    // Inlined with all that it calls often: 7 % fewer instructions.
+    /// Sends all segments that the connection at one end of `flow` has to send, and plans its next timer.
+    // Inlined with the functions that it calls often: 7 % fewer instructions.
     #[inline(always)]
     pub(super) fn pump(
         &mut self,
@@ -57,7 +57,7 @@ impl World {
             let connection = &mut flow.ends[end.index()].connection;
             let mut relay = Relay { monitor: &mut *monitor, flow: id, end };
             let polled = connection.poll_transmit(now, &mut relay);
-            // By reference: moved, it would be copied field by field.
+            // By reference, since a move would copy it field by field.
             let Some(segment) = &polled else {
                 if end == End::Sender && flow.write_on() {
                     continue;
@@ -66,8 +66,8 @@ impl World {
             };
             self.send(flow, (id, end), segment, monitor);
         }
-        // A planned event that comes too early is planned anew when it comes; one that would come
-        // too late is overtaken by a new one.
+        // A planned event that is too early is planned again when it comes. An earlier event replaces one
+        // that would be too late.
         let endpoint = &mut flow.ends[end.index()];
         if let Some(due) = endpoint.connection.poll_timeout()
             && endpoint.armed.is_none_or(|armed| due < armed)
@@ -78,7 +78,7 @@ impl World {
         }
     }
 
-    /// [`Self::send`], for a reset.
+    /// [`Self::send`] as a separate function, for resets.
     #[inline(never)]
     pub(super) fn reset(
         &mut self,

@@ -1,5 +1,5 @@
-//! Among many flows the queue keeps plans in buckets, and memory is asked for ahead of its use: nothing
-//! of that is seen by a flow that shares no link with others.
+//! Many flows: the queue uses buckets, and memory is prefetched. Neither changes the trace of a flow that
+//! shares no link with others.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -10,7 +10,7 @@ use unruffled_units::{Duration, Instant, Rate};
 
 const FLOWS: u32 = 700;
 
-/// Of each flow's segments: how many there were, and what was seen of them.
+/// For each flow, the number of its segments and a hash of them.
 struct Traces(Vec<(u64, DefaultHasher)>);
 
 impl Monitor for Traces {
@@ -22,7 +22,7 @@ impl Monitor for Traces {
     }
 }
 
-/// Adds flow `number` of those that are told apart: 1 Mbit/s, two hops each way, late and lost packets.
+/// Adds flow `number`: 1 Mbit/s, two hops in each direction, late and lost packets.
 fn add(simulation: &mut Simulation, number: u32) {
     let ms = Duration::from_millis;
     let delay = Distribution::Normal { mean: ms(25), deviation: ms(8) };
@@ -44,7 +44,8 @@ fn add(simulation: &mut Simulation, number: u32) {
             .map(|(link, i)| simulation.add_link(link, direction, seed + i).expect("valid"))
             .collect()
     };
-    let (forward, reverse) = (path(Direction::Forward), path(Direction::Reverse));
+    let forward = path(Direction::Forward);
+    let reverse = path(Direction::Reverse);
     let config = Config::simulated().with(|c| c.mss = 1000);
     let variant = ["sack", "unruffled", "tcp-pr-sack", "reno"][number as usize % 4];
     let source = simulation.add_source(SourceConfig {
@@ -63,7 +64,7 @@ fn add(simulation: &mut Simulation, number: u32) {
     source.expect("a valid source");
 }
 
-/// What becomes of these flows, together in one simulation.
+/// Returns the traces of these flows in one simulation.
 fn traces(flows: impl ExactSizeIterator<Item = u32>) -> Vec<(u64, u64)> {
     let mut simulation = Simulation::new();
     let mut traces = Traces(vec![Default::default(); flows.len()]);
@@ -73,7 +74,7 @@ fn traces(flows: impl ExactSizeIterator<Item = u32>) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn a_flow_by_itself_and_the_same_among_many_are_alike() {
+fn a_flow_has_the_same_trace_alone_and_among_many() {
     let together = traces(0..FLOWS);
     for (number, &together) in (0..FLOWS).zip(&together) {
         let alone = traces(number..number + 1);

@@ -1,7 +1,7 @@
-//! Many flows held against ns-2.35: Reno through RED and drop tail, SACK over the path of TCP-DCR.
+//! Many flows, compared with ns-2.35: Reno through RED and drop tail, SACK over the path of TCP-DCR.
 //!
-//! The points are those of `peers/ns2/flows.csv`, which `peers/ns2/measure-flows.sh` measures; its
-//! README says what each column means.
+//! The points are in `peers/ns2/flows.csv`, which `peers/ns2/measure-flows.sh` measures. The README beside
+//! it explains the columns.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,19 +15,19 @@ use unruffled_tcp::{Config, Duplicates, FastRecovery, Halving, Pipe, Variant};
 use unruffled_units::{Duration, Instant, Rate};
 
 const POINTS: &str = include_str!("../../../../peers/ns2/flows.csv");
-/// Seeds differ by far less than what is allowed.
+/// A single seed. Seeds differ by far less than the tolerances.
 const SEED: u64 = 1;
-/// Octets of a data packet that are header.
+/// Header octets of a data packet.
 const HEADER: u32 = 40;
-/// Octets of each SACK block. Where all links are equally fast packets of several flows come to the
-/// queue at one instant, but for those that a longer acknowledgement let go: without these octets no
+/// Octets of each SACK block. If all links are equally fast, packets of several flows reach the queue at the
+/// same instant, except those that a longer acknowledgement released. Without these octets, no
 /// retransmission of the `dcr` points is ever lost, and none times out.
 const SACK_BLOCK: u32 = 8;
 
 /// A line of `flows.csv`.
 struct Point(BTreeMap<&'static str, &'static str>);
 
-/// What is compared: ns-2's column, how far apart the two may be, and whether that is a share of it.
+/// Compared measures: ns-2's column, the tolerance, and whether the tolerance is relative.
 const MEASURES: [(&str, f64, bool); 6] = [
     ("goodput_KBps", 0.05, true),
     ("retransmits", 0.15, true),
@@ -152,7 +152,7 @@ impl Point {
         RunRecord { flows, links, series }
     }
 
-    /// What our run gives, in the order of [`MEASURES`].
+    /// Returns the results of our run in the order of [`MEASURES`].
     fn measure(&self) -> [f64; 6] {
         let record = self.run(SEED);
         let (flows, link) = (&record.flows, &record.links[0]);
@@ -168,24 +168,26 @@ impl Point {
         ]
     }
 
-    /// Whether the point is one to agree at in this respect.
+    /// Returns whether the point must agree in this measure.
     fn holds(&self, measure: &str) -> bool {
         match self.text("scenario") {
-            // Timers below the round trips of a full queue: 20 % more is resent here.
+            // Timers are below the round trips of a full queue: 20 % more is retransmitted here.
             "wb-t5-rto" => false,
-            // Half a packet more waits here, at the same drop rate.
+            // The mean queue is half a packet longer here, at the same drop rate.
             "wb-9" => measure != "mean_queue_packets",
-            // The shares of 100 flows are less even here, by 0.06 in one run, and a sixth to a fifth
-            // fewer timeouts come about.
+            // The shares of 100 flows are less even here, by 0.06 in one run, and there are a sixth to a fifth
+            // fewer timeouts.
             "wb-5" => !["jain", "timeouts"].contains(&measure),
             _ => true,
         }
     }
 }
 
-/// All points whose name begins so agree; there are as many as `at_least`.
+/// Checks that all points with this prefix agree, and that there are at least `at_least`.
 fn agree(prefix: &str, at_least: usize) {
-    let (mut list, mut missed, mut count) = (String::new(), 0, 0);
+    let mut list = String::new();
+    let mut missed = 0;
+    let mut count = 0;
     for point in Point::all().iter().filter(|p| p.text("scenario").starts_with(prefix)) {
         count += 1;
         let ours = point.measure();
@@ -195,8 +197,8 @@ fn agree(prefix: &str, at_least: usize) {
         for ((measure, tolerance, relative), ours) in MEASURES.into_iter().zip(ours) {
             let theirs = point.mean(measure);
             let whole = if relative && ours != theirs { theirs } else { 1.0 };
-            let apart = (ours - theirs) / whole;
-            let misses = apart.abs() > tolerance;
+            let difference = (ours - theirs) / whole;
+            let misses = difference.abs() > tolerance;
             missed += usize::from(misses && point.holds(measure));
             let mark = match (misses, point.holds(measure)) {
                 (true, true) => " <- misses",
@@ -205,10 +207,10 @@ fn agree(prefix: &str, at_least: usize) {
             };
             let scale = if relative { 100.0 } else { 1.0 };
             let unit = if relative { " %" } else { "" };
-            let apart = apart * scale;
+            let difference = difference * scale;
             write!(
                 list,
-                "\n  {measure}: ns-2 {theirs:.5}, here {ours:.5}, {apart:+.3}{unit}{mark}"
+                "\n  {measure}: ns-2 {theirs:.5}, here {ours:.5}, {difference:+.3}{unit}{mark}"
             )
             .expect("a string");
         }
@@ -234,7 +236,7 @@ fn reno_through_drop_tail_agrees() {
     agree("wb-t5", 4);
 }
 
-/// Where most flows wait, the timeouts decide.
+/// With most flows in timeouts, the timers determine the results.
 #[test]
 fn reno_in_long_timeouts_agrees() {
     agree("wb-5", 2);

@@ -1,5 +1,5 @@
-//! What holds for every sender over every path: nothing is lost, nothing comes twice, the
-//! connection ends, its variables keep to their ranges, and the same seed gives the same run.
+//! Properties of every sender over every path: all data is delivered once, the connection ends, its
+//! variables stay within their ranges, and the same seed gives the same run.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -12,8 +12,8 @@ use unruffled_tcp::variant::PARTS;
 use unruffled_tcp::{Config, Event, ROWS, Segment, State, Variant};
 use unruffled_units::{Duration, Instant, Rate};
 
-/// The simulated time within which every transfer must have ended: with every fifth packet lost
-/// each way, a segment may need many timeouts of a minute.
+/// Simulated time within which every transfer must end. With every fifth packet lost in each direction, a
+/// segment may need many timeouts of a minute.
 const LIMIT: Instant = Instant::from_millis(1_000_000_000);
 
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ struct Case {
     seed: u64,
 }
 
-/// Counts what is delivered and remembers, as one number, everything that happened.
+/// Counts delivered octets, and hashes all events.
 #[derive(Default)]
 struct Witness {
     delivered: u64,
@@ -70,7 +70,7 @@ impl Monitor for Witness {
     }
 }
 
-/// Runs a case to its end, checking all the way; gives the number for all that happened.
+/// Runs a case to its end with checks, and returns the hash of all events.
 fn run(case: &Case) -> u64 {
     let mut simulation = Simulation::new();
     let mut link =
@@ -92,7 +92,8 @@ fn run(case: &Case) -> u64 {
     });
     let flow = flow.expect("a valid source");
     let mut witness = Witness::default();
-    let (mut until, mut step) = (Instant::ZERO, Duration::from_millis(1));
+    let mut until = Instant::ZERO;
+    let mut step = Duration::from_millis(1);
     loop {
         let before = simulation.now();
         let more = simulation.run(until, &mut witness);
@@ -101,7 +102,7 @@ fn run(case: &Case) -> u64 {
             break;
         }
         assert!(until < LIMIT, "has not ended after {until}");
-        // Small steps while something happens.
+        // Small steps while there are events.
         step = if simulation.now() > before { Duration::from_millis(1) } else { step * 2 };
         until += step;
     }
@@ -110,8 +111,9 @@ fn run(case: &Case) -> u64 {
         assert_eq!(connection.state(), State::Closed, "{end:?}");
     }
     let end = |end| simulation.connection(flow, end).expect("is kept");
-    let (sender, receiver) = (end(End::Sender), end(End::Receiver));
-    // The FIN counts one.
+    let sender = end(End::Sender);
+    let receiver = end(End::Receiver);
+    // The FIN counts as one octet.
     assert_eq!(receiver.received(), case.bytes + 1);
     assert_eq!(sender.acknowledged(), case.bytes + 1);
     assert_eq!(sender.received(), 1);
@@ -121,18 +123,18 @@ fn run(case: &Case) -> u64 {
     witness.hash.finish()
 }
 
-/// What must hold at any time.
+/// Checks the invariants.
 fn check(case: &Case, simulation: &Simulation, flow: FlowId, until: Instant) {
     for end in [End::Sender, End::Receiver] {
         let Some(connection) = simulation.connection(flow, end) else { continue };
         let due = connection.poll_timeout();
         assert!(due.is_none_or(|due| due > until), "{end:?}: a timer was due at {due:?}");
         let window = connection.window();
-        // TCP-PR halves any window above 1 (Table 3, line 9); half a window still sends one segment.
+        // TCP-PR halves every window above 1 (Table 3, line 9); half a window still sends one segment.
         let minimum = if case.variant.starts_with("tcp-pr") { 0.5 } else { 1.0 };
         assert!(window.cwnd >= minimum && window.cwnd.is_finite(), "cwnd {}", window.cwnd);
         assert!(window.ssthresh >= minimum, "ssthresh {}", window.ssthresh);
-        // All segments are full but the last, the FIN, and what is left of the first.
+        // All segments are full except the last, the FIN, and the rest of the first.
         let outstanding = connection.in_flight() / u64::from(case.sender.mss) + 3;
         assert!(u64::from(connection.pipe()) <= 2 * outstanding, "pipe {}", connection.pipe());
         if case.variant.starts_with("rr-") {
@@ -164,8 +166,8 @@ fn applies() -> impl Strategy<Value = Applies> {
     prop::sample::select(vec![Applies::Data, Applies::Acks, Applies::Both])
 }
 
-/// A sender that has backed off retransmits once in the maximum RTO; were that close to a multiple of
-/// this time, most of a transfer's retransmissions would meet the same blackout.
+/// Returns intervals of blackouts. A sender that has backed off retransmits once per maximum RTO. If that
+/// were close to a multiple of the interval, most retransmissions would fall into a blackout.
 fn between_blackouts() -> impl Strategy<Value = Duration> {
     (3000..9000_u64)
         .prop_filter("in step with the maximum RTO", |every| {
@@ -199,7 +201,7 @@ fn impairment() -> impl Strategy<Value = Impairment> {
     ]
 }
 
-/// Damage that the link repairs.
+/// Returns damage that the link repairs.
 fn resend() -> impl Strategy<Value = Impairment> {
     (0.0..0.5, ms(0..200), prop::option::of(1..4_u32), applies()).prop_map(
         |(errors, after, attempts, applies)| Impairment::Resend {
@@ -225,7 +227,7 @@ fn link() -> impl Strategy<Value = LinkConfig> {
     )
 }
 
-/// Any number, and those close to the wrap more often.
+/// Returns any number, and numbers close to the wrap more often.
 fn isn() -> impl Strategy<Value = u32> {
     prop_oneof![any::<u32>(), (0..100_000_u32).prop_map(|n| u32::MAX - n)]
 }
@@ -249,7 +251,7 @@ fn config(mss: u32) -> impl Strategy<Value = Config> {
     )
 }
 
-/// Every sender, alone or with a part that it can take.
+/// Returns every sender, alone or with a part that it supports.
 fn variant() -> impl Strategy<Value = String> {
     let mut names: Vec<String> = Vec::new();
     for row in ROWS {
@@ -280,18 +282,18 @@ fn case() -> impl Strategy<Value = Case> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// Every byte is delivered once and in order, both ends close, and all variables keep to their
-    /// ranges on the way; and once more, exactly so.
+    /// Every byte is delivered once and in order, both ends close, and all variables stay within their ranges.
+    /// A second run is identical.
     #[test]
     fn every_transfer_ends_with_every_byte_delivered_once(case in case()) {
         prop_assert_eq!(run(&case), run(&case));
     }
 }
 
-/// The path is dead from the receiver's FIN on until the sender has left TIME-WAIT: an end that is
-/// gone answers with a reset, as any host does.
+/// The path is dead from the receiver's FIN until the sender has left TIME-WAIT. An end that is closed
+/// replies with a reset, as any host does.
 #[test]
-fn a_fin_that_nobody_waits_for_any_more_is_reset() {
+fn a_fin_to_a_closed_end_is_reset() {
     let blackout = Impairment::Blackout {
         times: Times::At(vec![Instant::from_millis(75)]),
         length: Duration::from_secs(300),
@@ -310,10 +312,10 @@ fn a_fin_that_nobody_waits_for_any_more_is_reset() {
     run(&case);
 }
 
-/// The recovery ends by its round trip with one segment let out and some late as usual: the window
-/// that slow start begins from still sends one.
+/// The recovery ends after a round trip in which one segment was sent and some are late. The window from
+/// which slow start begins still allows one segment.
 #[test]
-fn a_recovery_with_one_segment_let_out_leaves_a_window_of_one() {
+fn a_recovery_with_one_segment_sent_leaves_a_window_of_one() {
     let config = Config::simulated().with(|c| {
         c.mss = 100;
         c.window.initial = 6;
@@ -348,7 +350,7 @@ fn a_recovery_with_one_segment_let_out_leaves_a_window_of_one() {
     run(&case);
 }
 
-/// What holds for every transfer, for each sender by itself on a path that does everything at once.
+/// The same properties for each sender on a path with all impairments at once.
 #[test]
 fn every_sender_survives_the_worst_path() {
     for row in ROWS {

@@ -1,6 +1,6 @@
-//! What holds for TCP-PR and TCP-NCR over every path: the transfer ends, every octet is delivered
-//! once, the window stays a number and what is believed to be in the network keeps within it; and
-//! TCP-PR sends nothing again before it has been out for mxrtt.
+//! Properties of TCP-PR and TCP-NCR over every path: the transfer ends, every octet is delivered once, the
+//! window is a finite number, and the estimated flight stays within it. TCP-PR retransmits nothing that has
+//! been outstanding for less than mxrtt.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +12,22 @@ use unruffled_units::{Duration, Instant, Rate};
 
 const NAMES: [&str; 5] =
     ["tcp-pr", "tcp-pr-extreme", "tcp-pr-sack", "ncr-careful", "ncr-aggressive"];
-/// With every fifth packet lost each way a segment may need many waits of a minute.
+/// Simulated time within which every transfer must end. With every fifth packet lost in each direction, a
+/// segment may need many timeouts of a minute.
 const LIMIT: Instant = Instant::from_millis(1_000_000_000);
 
-/// Counts what is delivered, and looks at the window with every acknowledgement and at the clock
-/// with every retransmission.
+/// Counts delivered octets, and checks the window at every acknowledgement and the time of every
+/// retransmission.
 #[derive(Default)]
 struct Witness {
     tcp_pr: bool,
     delivered: u64,
-    /// The largest window that was told.
+    /// Largest reported window.
     widest: f64,
-    /// mxrtt as the last acknowledgement told it.
+    /// mxrtt at the last acknowledgement.
     mxrtt: Option<Duration>,
-    /// Of each segment that is outstanding: when it was last sent, and the smallest mxrtt told from
-    /// then on. Between acknowledgements mxrtt only grows (Table 3, lines 9b and 12e).
+    /// For each outstanding segment: the time of its last transmission, and the smallest mxrtt since then.
+    /// Between acknowledgements mxrtt only grows (Table 3, lines 9b and 12e).
     outstanding: BTreeMap<u64, (Instant, Option<Duration>)>,
 }
 
@@ -98,11 +99,12 @@ proptest! {
         let mut simulation = Simulation::new();
         let mut add = |direction| simulation.add_link(&link, direction, seed).expect("valid");
         let (forward, reverse) = (vec![add(Direction::Forward)], vec![add(Direction::Reverse)]);
-        let config = Config::simulated().with(|c| {c.mss = 1000;
-c.window.initial = initial_window;
-c.delayed_ack = delayed_ack.map(Duration::from_millis);
-c.receive_buffer = 1000 << room;
-});
+        let config = Config::simulated().with(|c| {
+            c.mss = 1000;
+            c.window.initial = initial_window;
+            c.delayed_ack = delayed_ack.map(Duration::from_millis);
+            c.receive_buffer = 1000 << room;
+        });
         let bytes = segments * 1000 - 500;
         let flow = simulation.add_source(SourceConfig {
             variant: Variant::named(name).expect("a variant"),
@@ -121,8 +123,9 @@ c.receive_buffer = 1000 << room;
         let tcp_pr = name.starts_with("tcp-pr");
         let widest = f64::from(initial_window);
         let mut witness = Witness { tcp_pr, widest, ..Witness::default() };
-        let (mut until, mut step) = (Instant::ZERO, Duration::from_millis(5));
-        // The FIN counts one.
+        let mut until = Instant::ZERO;
+        let mut step = Duration::from_millis(5);
+        // The FIN counts as one octet.
         while simulation
             .connection(flow, End::Sender)
             .is_none_or(|sender| sender.acknowledged() < bytes + 1)
@@ -134,8 +137,8 @@ c.receive_buffer = 1000 << room;
             until += step;
             let sender = simulation.connection(flow, End::Sender).expect("has started");
             prop_assert!(more || sender.acknowledged() == bytes + 1, "nothing is left to happen");
-            // A segment leaves while there are fewer than cwnd (TCP-PR, line 24; RFC 6675, section
-            // 5), fast retransmit's first whatever there is.
+            // A segment is sent while fewer than cwnd are in flight (TCP-PR, line 24; RFC 6675, section 5).
+            // The first fast retransmission is sent in any case.
             let bound = witness.widest.ceil() + if tcp_pr { 0.0 } else { 1.0 };
             prop_assert!(f64::from(sender.pipe()) <= bound, "{} > {bound}", sender.pipe());
         }

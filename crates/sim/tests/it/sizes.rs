@@ -1,4 +1,4 @@
-//! How large packets are on the wire: a slow link takes long over large ones.
+//! Sizes of packets on the wire, measured by the time that a slow link needs for them.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -7,11 +7,11 @@ use unruffled_sim::{App, End, FlowId, Monitor, Passage, Simulation, SourceConfig
 use unruffled_tcp::{Config, Segment, Variant};
 use unruffled_units::{Instant, Rate};
 
-/// How many SACK blocks an acknowledgement has, and for how many microseconds the link sends it.
+/// Pairs of the number of SACK blocks of an acknowledgement and the microseconds that the link sends it.
 #[derive(Default)]
 struct Acknowledgements {
     underway: VecDeque<Instant>,
-    /// When the link had sent the one before.
+    /// End of the previous acknowledgement's transmission.
     free: Instant,
     took: BTreeSet<(usize, u64)>,
 }
@@ -31,7 +31,7 @@ impl Monitor for Acknowledgements {
     }
 }
 
-/// Over 1 Mb/s without delay both ways, where each fifth packet to the receiver is lost.
+/// Runs a transfer over 1 Mb/s without delay, where each fifth packet to the receiver is lost.
 fn acknowledgements(sack_block: u32) -> Vec<(usize, u64)> {
     let mut simulation = Simulation::new();
     let link = LinkConfig { rate: Rate::from_bps(1e6), ..LinkConfig::default() };
@@ -64,7 +64,7 @@ fn acknowledgements(sack_block: u32) -> Vec<(usize, u64)> {
 
 #[test]
 fn each_sack_block_makes_an_acknowledgement_longer() {
-    // 40, 48, 56 and 64 octets, of 8 µs each: what is lost last leaves the FIN a block of its own.
+    // 40, 48, 56 and 64 octets of 8 µs each. After the last loss, the FIN has its own block.
     assert_eq!(acknowledgements(8), [(0, 320), (1, 384), (2, 448), (3, 512)]);
     assert_eq!(acknowledgements(0), [(0, 320), (1, 320), (2, 320), (3, 320)]);
 }

@@ -1,11 +1,11 @@
-//! Applications that are stopped in the middle of what they do.
+//! Applications that are stopped in the middle of a transfer.
 
 use unruffled_path::{Direction, Distribution, LinkConfig};
 use unruffled_sim::{App, FlowId, Monitor, Simulation, Size, SourceConfig};
 use unruffled_tcp::{Config, Event, Variant};
 use unruffled_units::{Duration, Instant, Rate};
 
-/// What reached the receiver, and how many transfers were complete.
+/// Delivered octets and complete transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     delivered: u64,
@@ -24,8 +24,8 @@ impl Monitor for Counts {
     }
 }
 
-/// An application over 8 Mbit/s and 10 ms, in segments of 1000 octets, that is stopped at 30 ms: its
-/// first 16 segments are written then, and only ten of them sent.
+/// Runs an application over 8 Mbit/s and 10 ms with segments of 1000 octets, and stops it at 30 ms. Its
+/// first 16 segments are written then, and only ten are sent.
 fn stopped(app: App) -> Counts {
     let mut simulation = Simulation::new();
     let link = LinkConfig {
@@ -55,7 +55,7 @@ fn stopped(app: App) -> Counts {
     counts
 }
 
-/// The FIN behind what was written has a number as well, that of the octet which was not.
+/// The FIN after the written octets has the number of the octet that was not written.
 #[test]
 fn a_transfer_that_lacks_its_last_octet_is_not_complete() {
     let (size, pause) = (Size::Octets(16_001), Distribution::Constant(Duration::from_millis(100)));

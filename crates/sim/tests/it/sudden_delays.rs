@@ -1,6 +1,5 @@
-//! Sudden delays: every five seconds another flow throws a second's worth of segments at once into
-//! the queue that a transfer goes through. Nothing is lost or reordered, so that every timeout of the
-//! transfer is spurious.
+//! Sudden delays: every five seconds another flow sends a second's worth of segments at once into the
+//! queue of a transfer. Nothing is lost or reordered, so every timeout of the transfer is spurious.
 
 use unruffled_path::{Direction, LinkConfig};
 use unruffled_sim::{App, End, FlowId, Monitor, Simulation, SourceConfig};
@@ -9,7 +8,7 @@ use unruffled_units::{Duration, Instant, Rate};
 
 const SECONDS: u64 = 60;
 
-/// What the transfer under test did.
+/// Counts of the transfer under test.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     delivered: u64,
@@ -33,7 +32,7 @@ impl Monitor for Counts {
     }
 }
 
-/// One transfer by `name` at 4 Mb/s and 100 ms, its window 50, its minimum RTO 200 ms.
+/// Runs a transfer by `name` at 4 Mb/s and 100 ms, with a window of 50 and a minimum RTO of 200 ms.
 fn run(name: &str) -> Counts {
     let mut simulation = Simulation::new();
     let link = LinkConfig {
