@@ -19,6 +19,7 @@ mod rate;
 pub mod record;
 pub mod reference;
 pub mod report;
+mod row;
 pub mod run;
 pub mod senders;
 pub mod stacked;

@@ -6,7 +6,7 @@
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use crate::record::RunRow;
+use crate::row::RunRow;
 
 /// A number of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use crate::rate::Scale;
 use crate::record::{Comparison, Medium, RunRow, VariantRuns};
 use crate::reference::Reference;
 use crate::statistics::Estimate;
-use crate::text::grouped;
+use crate::text::number;
 
 /// The means over the seeds of one variant.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,9 +163,6 @@ pub fn columns(comparison: &Comparison) -> Vec<Column> {
 pub(crate) const DISPENSABLE: [&str; 3] =
     [metric::DUPTHRESH.short, metric::DSACKS.short, metric::REORDERING_EVENTS.short];
 
-/// What a cell says where there is no number.
-const NONE: &str = "–";
-
 impl Column {
     /// The column's cells, one for each summary; all have as many decimals.
     fn cells(&self, summaries: &[Summary<'_>]) -> Vec<String> {
@@ -203,11 +200,6 @@ pub(crate) fn goodput(summary: &Summary<'_>, scale: Scale) -> String {
         mean if summary.runs < 2 => mean,
         mean => format!("{mean} ± {}", scale.number(half_width)),
     }
-}
-
-/// `value` to so many decimals with its thousands apart, or a dash if it is no number.
-pub(crate) fn number(value: f64, decimals: usize) -> String {
-    if value.is_finite() { grouped(&format!("{value:.decimals$}")) } else { NONE.to_owned() }
 }
 
 /// How the runs were made: `5 seeds, 1000 s each`, or `3.3 to 17.3 s` where transfers have an end;

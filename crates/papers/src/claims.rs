@@ -3,8 +3,13 @@
 //! A claim is an expression over samples, the measured numbers by point and seed. Its value is a
 //! verdict. docs/experiments.md lists the functions.
 
+mod combine;
 mod functions;
+mod limits;
+mod ordering;
 mod samples;
+#[cfg(test)]
+mod tests;
 pub(crate) mod tolerance;
 mod values;
 mod verdict;

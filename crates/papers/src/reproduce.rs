@@ -10,7 +10,6 @@ mod tests;
 #[cfg(test)]
 pub(crate) mod tiny;
 
-pub(crate) use curve::TimeSeries;
 pub use plan::{Missing, Plan, Progress};
 pub use results::{ClaimOutcome, FigureOutcome, Holds, LineOutcome, json, list, table};
 pub(crate) use results::{Count, by_class, summary};

@@ -1,13 +1,7 @@
 //! What can be wrong with a scenario file, or with what replaces its keys: one line that says where, and
 //! what was expected.
 
-use std::path::Path;
-
-use unruffled_tcp::{Variant, VariantError};
-use unruffled_units::{did_you_mean, hint};
-
-use crate::builtin::BUILTIN;
-use crate::missing::missing;
+use unruffled_tcp::VariantError;
 
 /// A wrong scenario or sender. Prints as one line.
 #[derive(Debug, thiserror::Error)]
@@ -112,29 +106,6 @@ impl std::fmt::Display for Place {
 }
 
 impl Error {
-    /// There is no such scenario: `name` is no built-in one, no random path, and no file.
-    pub(crate) fn no_scenario(name: &str, reason: std::io::Error) -> Self {
-        let builtin: Vec<&str> = BUILTIN.iter().map(|(name, _)| *name).collect();
-        let file = format!("{name}.toml");
-        let hint = match Variant::parse(name) {
-            _ if Path::new(&file).is_file() => did_you_mean(&file),
-            Ok(_) => format!("; {name} is a variant"),
-            Err(_) if Variant::parse(&format!("rack+{name}")).is_ok() => {
-                format!("; {name} is a part of variants, such as rack+{name}")
-            }
-            Err(_) => hint(name, builtin.iter().copied()),
-        };
-        Self::NoScenario { name: name.to_owned(), builtin: builtin.join(", "), hint, reason }
-    }
-
-    /// The file at `path` is not there, by the error of its reading; else it cannot be read.
-    pub fn unreadable(path: &Path, reason: std::io::Error) -> Self {
-        match reason.kind() {
-            std::io::ErrorKind::NotFound => missing(path, BUILTIN.iter().map(|(name, _)| *name)),
-            _ => Self::Unreadable { name: path.display().to_string(), reason },
-        }
-    }
-
     /// The same with the flag that gave the key's value, or the senders, in place of `--set`; `flags` are keys and
     /// their flags.
     #[must_use]

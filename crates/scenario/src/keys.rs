@@ -19,6 +19,11 @@ const GROUPS: [&str; 1] = ["traffic"];
 /// Tables whose keys are names that people give.
 const NAMED: [&str; 2] = ["link", "traffic"];
 
+/// The tables of a scenario: a key that begins with one of them leaves nothing out, though links and
+/// traffic may have such names as well.
+pub(crate) const TABLES: [&str; 8] =
+    ["tcp", "flow", "path", "topology", "link", "traffic", "record", "variant"];
+
 /// A key's value and where it stands.
 #[derive(Clone, Debug)]
 struct Entry {
@@ -40,7 +45,7 @@ pub(crate) struct Keys {
 /// Whether a table without keys says nothing: one of the tables of a scenario, or what they have one of for
 /// each name.
 fn may_be_empty(prefix: &str, key: &str) -> bool {
-    set::TABLES.contains(&key) || ["link", "variant"].contains(&prefix)
+    TABLES.contains(&key) || ["link", "variant"].contains(&prefix)
 }
 
 impl Keys {

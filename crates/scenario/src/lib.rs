@@ -30,7 +30,7 @@ pub use description::description;
 pub use document::{Document, leaves};
 pub use episode::Episode;
 pub use error::{Error, Place};
-pub use missing::{is_path, missing};
+pub use missing::{is_path, missing, unreadable};
 pub use network::{NetLink, Network};
 pub use random::random_path;
 pub use scenario::{Assignment, Hop, Recording, Scenario};

@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use unruffled_tcp::Variant;
 use unruffled_units::{did_you_mean, hint, similar};
 
+use crate::builtin::BUILTIN;
 use crate::error::Error;
 
 /// Names of a folder that are looked at for one that is like a missing file's.
@@ -25,6 +27,29 @@ pub fn missing<'a>(path: &Path, known: impl IntoIterator<Item = &'a str>) -> Err
         None => hint(&stem, known),
     };
     Error::Missing { name: path.display().to_string(), hint }
+}
+
+/// There is no such scenario: `name` is no built-in one, no random path, and no file.
+pub(crate) fn no_scenario(name: &str, reason: std::io::Error) -> Error {
+    let builtin: Vec<&str> = BUILTIN.iter().map(|(name, _)| *name).collect();
+    let file = format!("{name}.toml");
+    let hint = match Variant::parse(name) {
+        _ if Path::new(&file).is_file() => did_you_mean(&file),
+        Ok(_) => format!("; {name} is a variant"),
+        Err(_) if Variant::parse(&format!("rack+{name}")).is_ok() => {
+            format!("; {name} is a part of variants, such as rack+{name}")
+        }
+        Err(_) => hint(name, builtin.iter().copied()),
+    };
+    Error::NoScenario { name: name.to_owned(), builtin: builtin.join(", "), hint, reason }
+}
+
+/// The file at `path` is not there, by the error of its reading; else it cannot be read.
+pub fn unreadable(path: &Path, reason: std::io::Error) -> Error {
+    match reason.kind() {
+        std::io::ErrorKind::NotFound => missing(path, BUILTIN.iter().map(|(name, _)| *name)),
+        _ => Error::Unreadable { name: path.display().to_string(), reason },
+    }
 }
 
 /// The file in the same folder, with the same ending, whose name is most like that of `path`.

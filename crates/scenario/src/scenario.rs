@@ -12,7 +12,7 @@ use unruffled_units::{Duration, hint};
 use crate::builtin::BUILTIN;
 use crate::error::{Error, Place};
 use crate::keys::Keys;
-use crate::missing::is_path;
+use crate::missing::{is_path, no_scenario, unreadable};
 use crate::network::{self, Network};
 use crate::random;
 use crate::tcp::{self, Ends};
@@ -122,9 +122,9 @@ impl Scenario {
             Ok(text) => Ok((path.display().to_string(), text)),
             Err(reason) if reason.kind() == ErrorKind::NotFound && !is_path(name) => {
                 let drawn = random::named(name).map(|text| (name.to_owned(), text));
-                drawn.ok_or_else(|| Error::no_scenario(name, reason))
+                drawn.ok_or_else(|| no_scenario(name, reason))
             }
-            Err(reason) => Err(Error::unreadable(&path, reason)),
+            Err(reason) => Err(unreadable(&path, reason)),
         }
     }
 

@@ -8,8 +8,9 @@ use unruffled_tcp::detect::{LossDetector, Rule, View};
 use unruffled_tcp::{Config, Variant};
 use unruffled_units::Duration;
 
+use super::limit::Limit;
 use super::ways::{Ways, directed, own, payload};
-use super::{Limit, without};
+use super::without::without;
 use crate::cancel::{CancellationToken, RunError};
 use crate::run::record;
 use unruffled_scenario::{NetLink, Recording, Scenario, Traffic};

@@ -5,10 +5,15 @@ use std::rc::Rc;
 
 use rhai::{Array, Dynamic, Engine};
 
+use super::combine::{PARTS, joined, not, of_pairs};
+use super::limits::{
+    at_least, at_most, close_by, flat_by, near, near_by, within, within_everywhere,
+};
+use super::ordering::{above, below, falls, not_above, not_below, rises};
 use super::samples::{Mismatch, Samples, finite};
+use super::tolerance;
 use super::values::{kind, number, refused, samples, several};
-use super::verdict::{self, Verdict};
-use super::{tolerance, verdict as is};
+use super::verdict::Verdict;
 use crate::expression::{self, Evaluated, Function, OF_REALS};
 use unruffled_lab::text::short;
 
@@ -202,11 +207,11 @@ fn selections(engine: &mut Engine, missing: &Rc<RefCell<Option<String>>>) {
 fn verdicts(engine: &mut Engine) {
     type Pair = fn(&Samples, &Samples) -> Result<Verdict, Mismatch>;
     let pairs: [(&'static str, Pair); 5] = [
-        ("above", is::above),
-        ("below", is::below),
-        ("not_below", is::not_below),
-        ("not_above", is::not_above),
-        ("close", |a, b| verdict::close_by(a, b, tolerance::CLOSE)),
+        ("above", above),
+        ("below", below),
+        ("not_below", not_below),
+        ("not_above", not_above),
+        ("close", |a, b| close_by(a, b, tolerance::CLOSE)),
     ];
     for (name, f) in pairs {
         engine.register_fn(name, move |a: Dynamic, b: Dynamic| -> Evaluated<Verdict> {
@@ -214,19 +219,15 @@ fn verdicts(engine: &mut Engine) {
             at_most_parts(a.len() * b.len())?;
             let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));
             let verdicts = pairs.map(|(a, b)| f(a, b)).collect::<Result<_, _>>();
-            Ok(verdict::of_pairs(verdicts.map_err(refused)?, &a, &b))
+            Ok(of_pairs(verdicts.map_err(refused)?, &a, &b))
         });
     }
     engine.register_fn("close_by", |a: Dynamic, b: Dynamic, share: Dynamic| {
-        verdict::close_by(&samples(a)?, &samples(b)?, finite(number(share)?)).map_err(refused)
+        close_by(&samples(a)?, &samples(b)?, finite(number(share)?)).map_err(refused)
     });
     type Limit = fn(&Samples, f64) -> Verdict;
-    let limits: [(&'static str, Limit); 4] = [
-        ("at_least", is::at_least),
-        ("at_most", is::at_most),
-        ("near", is::near),
-        ("flat_by", is::flat_by),
-    ];
+    let limits: [(&'static str, Limit); 4] =
+        [("at_least", at_least), ("at_most", at_most), ("near", near), ("flat_by", flat_by)];
     for (name, f) in limits {
         engine.register_fn(name, move |a: Dynamic, limit: Dynamic| -> Evaluated<Verdict> {
             Ok(f(&samples(a)?, finite(number(limit)?)))
@@ -234,7 +235,7 @@ fn verdicts(engine: &mut Engine) {
     }
     type Range = fn(&Samples, f64, f64) -> Verdict;
     let ranges: [(&'static str, Range); 2] =
-        [("within", is::within), ("within_everywhere", is::within_everywhere)];
+        [("within", within), ("within_everywhere", within_everywhere)];
     for (name, f) in ranges {
         let judge = move |a: Dynamic, low: Dynamic, high: Dynamic| -> Evaluated<Verdict> {
             let (low, high) = (finite(number(low)?), finite(number(high)?));
@@ -250,13 +251,13 @@ fn verdicts(engine: &mut Engine) {
     engine.register_fn(
         "near_by",
         |a: Dynamic, to: Dynamic, share: Dynamic| -> Evaluated<Verdict> {
-            Ok(is::near_by(&samples(a)?, finite(number(to)?), finite(number(share)?)))
+            Ok(near_by(&samples(a)?, finite(number(to)?), finite(number(share)?)))
         },
     );
-    engine.register_fn("falls", |a: Samples| is::falls(&a).map_err(refused));
-    engine.register_fn("rises", |a: Samples| is::rises(&a).map_err(refused));
-    engine.register_fn("flat", |a: Samples| is::flat_by(&a, tolerance::CLOSE));
-    engine.register_fn("not", is::not);
+    engine.register_fn("falls", |a: Samples| falls(&a).map_err(refused));
+    engine.register_fn("rises", |a: Samples| rises(&a).map_err(refused));
+    engine.register_fn("flat", |a: Samples| flat_by(&a, tolerance::CLOSE));
+    engine.register_fn("not", not);
     for (name, all) in [("all", true), ("any", false)] {
         engine.register_fn(name, move |list: Array| -> Evaluated<Verdict> {
             let verdict = |value: Dynamic| {
@@ -269,14 +270,14 @@ fn verdicts(engine: &mut Engine) {
             }
             at_most_parts(list.len())?;
             let list: Vec<Verdict> = list.into_iter().map(verdict).collect::<Evaluated<_>>()?;
-            Ok(is::joined(list, all))
+            Ok(joined(list, all))
         });
     }
 }
 
 /// Refuses more verdicts in one than anybody would read.
 fn at_most_parts(count: usize) -> Evaluated<()> {
-    let most = verdict::PARTS;
+    let most = PARTS;
     let message = || refused(format!("expected at most {most} comparisons in one, found {count}"));
     if count > most { Err(message()) } else { Ok(()) }
 }

@@ -7,9 +7,11 @@ use std::ops::Range;
 use rhai::{AST, Engine};
 use toml::Spanned;
 
-use super::{
-    Base, Cause, Check, Claim, Class, Experiment, Formula, Line, Measure, Point, Remarks,
-    Scenarios, Setting, Sweep, file,
+use super::class::{Cause, Class};
+use super::file;
+use super::model::{
+    Base, Check, Claim, Experiment, Formula, Line, Measure, Point, Remarks, Scenarios, Setting,
+    Sweep,
 };
 use crate::expression;
 use unruffled_scenario::{Document, Error, Place, flags, leaves};

@@ -3,7 +3,7 @@
 use rhai::Engine;
 use unruffled_tcp::Variant;
 
-use super::{Base, Experiment, Formula, Line, Point, Setting};
+use super::model::{Base, Experiment, Formula, Line, Point, Setting};
 use crate::expression::{self, ExpressionError};
 use unruffled_scenario::Scenario;
 use unruffled_scenario::{Error, Place};

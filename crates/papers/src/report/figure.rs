@@ -5,23 +5,14 @@
 mod bars;
 mod curves;
 mod field;
+mod style;
 
-use std::collections::BTreeMap;
+use unruffled_lab::report::palette;
 
-use minijinja::Value;
-
-use crate::experiment::{Experiment, Kind, Panel};
+use crate::experiment::{Kind, Panel};
 use crate::reproduce::FigureOutcome;
-use unruffled_lab::report::look::{self, Look};
-use unruffled_lab::report::palette::{self, Ink};
-use unruffled_lab::report::plot;
-
-/// Width of a drawing.
-const WIDTH: i32 = 1060;
-/// Below the axes, for ticks and label.
-const BELOW: i32 = 96;
-/// Height of a line of the legend.
-const ROW: i32 = 40;
+use style::WIDTH;
+pub(super) use style::{colours, inks};
 
 /// The drawings of an outcome: the panel's place, its title and the SVG. None for tables.
 pub(super) fn panels(outcome: &FigureOutcome<'_>) -> Vec<(usize, String, String)> {
@@ -35,96 +26,6 @@ pub(super) fn panels(outcome: &FigureOutcome<'_>) -> Vec<(usize, String, String)
         Some((i, panel.title.clone().unwrap_or_default(), svg))
     };
     outcome.experiment.panels.iter().enumerate().filter_map(drawn).collect()
-}
-
-/// Whether a panel shows a line: it has the panel's measure.
-fn shows(experiment: &Experiment, panel: &Panel, line: usize) -> bool {
-    let line = &experiment.lines[line];
-    experiment.measures[panel.y].is_of(line)
-        && line.formula().is_none_or(|formula| formula.measure == panel.y)
-}
-
-/// Whether any drawing shows a line.
-fn is_drawn(experiment: &Experiment, line: usize) -> bool {
-    experiment.panels.iter().any(|panel| {
-        panel.lines.contains(&line)
-            && match panel.kind {
-                Kind::Table => false,
-                Kind::Time => true,
-                Kind::Line | Kind::Points | Kind::Bars => shows(experiment, panel, line),
-            }
-    })
-}
-
-/// How a line is drawn.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Style {
-    ink: Ink,
-    /// Its marker's place in their list.
-    marker: usize,
-    /// Its dashes' place in their list; 0 has none.
-    dash: usize,
-}
-
-/// Who sends the flows that a line is about; none where it is a formula.
-fn sender<'o>(outcome: &'o FigureOutcome<'_>, line: usize) -> Option<&'o str> {
-    let own = &outcome.experiment.lines[line];
-    let of_group = own.group.as_ref().map(|_| outcome.lines[line].variant.as_str());
-    of_group.filter(|name| !name.is_empty()).or(own.variant.as_deref())
-}
-
-/// The style of a line, the same in all panels: the colour is its sender's, as everywhere; what else one
-/// sender has in the figure, under another name in the legends, differs in its marker and its dashes.
-fn style(outcome: &FigureOutcome<'_>, line: usize) -> Style {
-    let experiment = outcome.experiment;
-    let of = sender(outcome, line);
-    let mut labels: Vec<&str> = Vec::new();
-    let earlier = (0..=line).filter(|&l| is_drawn(experiment, l) && sender(outcome, l) == of);
-    for label in earlier.map(|l| experiment.lines[l].label.as_str()) {
-        if !labels.contains(&label) {
-            labels.push(label);
-        }
-    }
-    let label = &experiment.lines[line].label;
-    let nth = labels.iter().position(|known| known == label).unwrap_or(0);
-    match of {
-        Some(sender) => {
-            let Look { ink, marker } = look::of(sender);
-            Style { ink, marker: marker + nth, dash: nth }
-        }
-        None => {
-            let Look { ink, marker } = look::other(nth);
-            Style { ink, marker, dash: nth / look::OTHERS.len() }
-        }
-    }
-}
-
-/// The inks of all lines that are drawn.
-pub(super) fn inks(outcome: &FigureOutcome<'_>) -> Vec<Ink> {
-    let lines = (0..outcome.experiment.lines.len()).map(|line| style(outcome, line).ink);
-    lines.chain((0..look::OTHERS.len()).map(|nth| look::other(nth).ink)).collect()
-}
-
-/// The custom property of the colour of each line that is drawn, by its name.
-pub(super) fn colours(outcome: &FigureOutcome<'_>) -> Value {
-    let experiment = outcome.experiment;
-    let drawn = (0..experiment.lines.len()).filter(|&line| is_drawn(experiment, line));
-    let colour =
-        |line: usize| (experiment.lines[line].name.clone(), style(outcome, line).ink.property());
-    Value::from(drawn.map(colour).collect::<BTreeMap<_, _>>())
-}
-
-/// The unit in an axis' label: what stands in parentheses at its end.
-fn unit(label: &str) -> &str {
-    let inside = label.strip_suffix(')').and_then(|label| label.rsplit_once('('));
-    inside.map_or("", |(_, unit)| unit)
-}
-
-/// A number as it is said where the pointer rests, with the half-width of its interval and its unit.
-fn said(mean: f64, half: f64, unit: &str) -> String {
-    let half = if half > 0.0 { format!(" ± {}", plot::value(half)) } else { String::new() };
-    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-    format!("{}{half}{unit}", plot::value(mean))
 }
 
 /// The figure as one SVG that stands alone; none for tables.
@@ -183,7 +84,10 @@ fn height_of(svg: &str) -> usize {
 mod tests {
     use std::collections::HashMap;
 
+    use super::style::{Style, said, sender, shows, style, unit};
     use super::*;
+    use crate::experiment::Experiment;
+    use unruffled_lab::report::look;
 
     /// Outcomes without numbers, as far as styles need them.
     fn outcome(experiment: &Experiment) -> FigureOutcome<'_> {

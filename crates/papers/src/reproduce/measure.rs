@@ -1,41 +1,23 @@
 //! Evaluates the measures of an experiment on the record of a run.
 
 mod functions;
+mod run;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use rhai::{AST, Dynamic, Engine};
-use serde::Serialize;
-use serde_json::{Map, Value};
-use unruffled_measure::{Quantity, RunRecord};
+use unruffled_measure::RunRecord;
 
+use self::run::{Run, fields};
 use super::curve::{self, TimeSeries};
 use crate::experiment::Point;
-use crate::expression::{self, Evaluated, ExpressionError};
-
-/// A run's record as expressions see it.
-#[derive(Debug, Default)]
-struct Run {
-    record: RunRecord,
-    /// The fields of each flow and each link by name.
-    flows: Vec<Map<String, Value>>,
-    links: Vec<Map<String, Value>>,
-    /// The line's own group.
-    group: Option<String>,
-}
+use crate::expression::{self, ExpressionError};
 
 /// Evaluates measures.
 pub(super) struct Meter {
     engine: Engine,
     run: Rc<RefCell<Run>>,
-}
-
-fn fields(of: &impl Serialize) -> Map<String, Value> {
-    match serde_json::to_value(of) {
-        Ok(Value::Object(fields)) => fields,
-        _ => Map::new(),
-    }
 }
 
 impl Meter {
@@ -81,57 +63,10 @@ impl Meter {
     }
 }
 
-impl Run {
-    /// The values of `field` of the flows of a group: of the line's own if none is named, of all if
-    /// the line has none.
-    fn values(&self, field: &str, group: Option<&str>) -> Evaluated<Vec<f64>> {
-        let group = group.or(self.group.as_deref());
-        let mut values = Vec::new();
-        for (flow, fields) in self.record.flows.iter().zip(&self.flows) {
-            if group.is_none_or(|group| group == flow.group) {
-                values.push(functions::value(fields, field)?);
-            }
-        }
-        match group {
-            Some(group) if values.is_empty() => {
-                let mut names: Vec<&str> = Vec::new();
-                for flow in &self.record.flows {
-                    if !names.contains(&flow.group.as_str()) {
-                        names.push(&flow.group);
-                    }
-                }
-                let expected = names.join(", ");
-                Err(format!("no flows of {group:?}: expected one of {expected}").into())
-            }
-            _ => Ok(values),
-        }
-    }
-
-    fn series(&self, subject: &str, quantity: &str) -> Evaluated<TimeSeries> {
-        let wanted = Quantity::ALL.into_iter().find(|q| q.name() == quantity).ok_or_else(|| {
-            let names = Quantity::ALL.map(Quantity::name).join(", ");
-            format!("no quantity {quantity:?}: expected one of {names}")
-        })?;
-        let found =
-            self.record.series.iter().find(|s| s.subject == subject && s.quantity == wanted);
-        let found = found.ok_or_else(|| {
-            let known = self.record.series.iter().filter(|s| s.quantity == wanted);
-            let known: Vec<&str> = known.map(|s| s.subject.as_str()).collect();
-            let expected = if known.is_empty() {
-                format!("record.series = [{quantity:?}] in the scenario")
-            } else {
-                format!("one of {}", known.join(", "))
-            };
-            format!("no {quantity} of {subject:?}: expected {expected}")
-        })?;
-        Ok(TimeSeries::new(found.points.clone()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unruffled_measure::{FlowRecord, LinkRecord, SenderCounts, Series};
+    use unruffled_measure::{FlowRecord, LinkRecord, Quantity, SenderCounts, Series};
 
     fn meter(group: Option<&str>) -> Meter {
         let flow = |group: &str, goodput_bps: f64, retransmits: u64| FlowRecord {

@@ -3,7 +3,7 @@
 use comfy_table::{Attribute, Cell, Color};
 use serde::Serialize;
 
-use super::TimeSeries;
+use super::curve::TimeSeries;
 use crate::experiment::{Cause, Class, Experiment};
 use unruffled_lab::stacked;
 use unruffled_lab::statistics::Estimate;

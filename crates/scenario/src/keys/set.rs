@@ -2,13 +2,8 @@
 
 use toml::Value;
 
-use super::{Entry, Keys};
+use super::{Entry, Keys, TABLES};
 use crate::error::{Error, Place};
-
-/// The tables of a scenario: a key that begins with one of them leaves nothing out, though links and
-/// traffic may have such names as well.
-pub(crate) const TABLES: [&str; 8] =
-    ["tcp", "flow", "path", "topology", "link", "traffic", "record", "variant"];
 
 /// Keys that one message names at most.
 const MOST_SHOWN: usize = 8;

@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use super::Reader;
 use crate::experiment::file::{self, Kind};
-use crate::experiment::{Line, Measure, Panel, Sweep, TimeCurve};
+use crate::experiment::model::{Line, Measure, Panel, Sweep, TimeCurve};
 use unruffled_scenario::Error;
 
 impl Reader {

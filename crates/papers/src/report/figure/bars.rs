@@ -5,7 +5,7 @@ use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::field::{Field, line, marker};
-use super::{BELOW, ROW, WIDTH, said, shows, style, unit};
+use super::style::{BELOW, ROW, WIDTH, said, shows, style, unit};
 use crate::experiment::Panel;
 use crate::report::axis::Axis;
 use crate::reproduce::FigureOutcome;

@@ -5,7 +5,7 @@ use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::field::{Field, Labels, dashed, line, line_in, marker};
-use super::{BELOW, ROW, Style, WIDTH, said, shows, style, unit};
+use super::style::{BELOW, ROW, Style, WIDTH, said, shows, style, unit};
 use crate::experiment::{Kind, Panel};
 use crate::report::axis::Axis;
 use crate::reproduce::FigureOutcome;

@@ -4,7 +4,7 @@ use plotters::element::{Circle, PathElement, Polygon, Rectangle, Text};
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters::style::{Color, RGBColor, ShapeStyle};
 
-use super::WIDTH;
+use super::style::WIDTH;
 use crate::report::axis::Axis;
 use unruffled_lab::report::palette::{GRID, MUTED};
 use unruffled_lab::report::plot::{self, Area, CHARACTER, Drawn};

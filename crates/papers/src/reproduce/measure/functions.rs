@@ -4,11 +4,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use rhai::{Array, Dynamic, Engine, EvalAltResult};
-use serde_json::{Map, Value};
 use unruffled_measure::{Series, jain};
 
 use super::super::curve::TimeSeries;
-use super::Run;
+use super::run::{Run, value};
 use crate::expression::{self, Evaluated};
 
 /// Makes the functions known to `engine`; they are about what `run` holds when they are called.
@@ -18,19 +17,6 @@ pub(super) fn register(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
     of_lists(engine);
     of_links(engine, run);
     of_time(engine, run);
-}
-
-/// A field as a number; what a sender does not have is no number.
-pub(super) fn value(fields: &Map<String, Value>, name: &str) -> Evaluated<f64> {
-    match fields.get(name) {
-        Some(Value::Null) => Ok(f64::NAN),
-        Some(Value::Number(number)) => Ok(number.as_f64().unwrap_or(f64::NAN)),
-        _ => {
-            let numeric = fields.iter().filter(|(_, v)| !v.is_string() && !v.is_array());
-            let names: Vec<&str> = numeric.map(|(name, _)| name.as_str()).collect();
-            Err(format!("no number {name:?}: expected one of {}", names.join(", ")).into())
-        }
-    }
 }
 
 fn sum(values: &[f64]) -> f64 {

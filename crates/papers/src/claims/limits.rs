@@ -1,6 +1,6 @@
 //! Limits: means beside numbers of the paper, or beside each other's.
 
-use super::{ON_THE_MEAN, Verdict, estimate};
+use super::verdict::{ON_THE_MEAN, Verdict, estimate};
 use crate::claims::samples::{Mismatch, Samples};
 use crate::claims::tolerance;
 use unruffled_lab::text::short;
@@ -126,7 +126,7 @@ pub(crate) fn close_by(a: &Samples, b: &Samples, share: f64) -> Result<Verdict, 
         false => format!("mean ratio {}; {}", verdict.measured, each.measured),
     };
     let (holds, known) = (verdict.holds && each.known, verdict.known && each.known);
-    Ok(Verdict::new(holds, known, verdict.expected, measured).of_curves(each.holds))
+    Ok(Verdict::new(holds, known, verdict.expected, measured).with_every_point(Some(each.holds)))
 }
 
 /// No point is farther from the mean of all than a share of it.

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use super::{Verdict, estimate};
+use super::verdict::{Verdict, estimate};
 use crate::claims::samples::{Mismatch, Samples};
 use unruffled_lab::statistics::Estimate;
 use unruffled_lab::text::short;

@@ -1,6 +1,10 @@
 //! Tests of verdicts, with numbers worked out by hand.
 
-use super::*;
+use super::combine::{joined, not};
+use super::limits::*;
+use super::ordering::*;
+use super::samples::Samples;
+use super::verdict::Verdict;
 
 fn at(label: &str, values: &[&[f64]]) -> Samples {
     let x: Vec<f64> = (1..=values.len()).map(|x| x as f64).collect();
@@ -129,7 +133,7 @@ fn curves_are_close_on_the_mean_of_all_points_and_beside_it_at_every_point() {
 #[test]
 fn of_several_verdicts_some_are_of_curves() {
     let plain = |holds| Verdict::new(holds, true, "e".to_owned(), "m".to_owned());
-    let curves = |holds, strictly| plain(holds).of_curves(strictly);
+    let curves = |holds, strictly| plain(holds).with_every_point(Some(strictly));
     for (verdicts, all, any) in [
         (vec![plain(true), plain(false)], (false, None), (true, None)),
         (vec![plain(true), curves(true, false)], (true, Some(false)), (true, Some(true))),
