@@ -3,9 +3,9 @@
 //! rights to make namespaces, these say that they were skipped.
 #![cfg(target_os = "linux")]
 
-#[path = "../../lab/tests/paths/expected.rs"]
+#[path = "../../lab/tests/it/expected.rs"]
 mod expected;
-#[path = "../../lab/tests/paths/mod.rs"]
+#[path = "../../lab/tests/it/paths.rs"]
 mod paths;
 
 use std::collections::{BTreeMap, HashMap, HashSet};

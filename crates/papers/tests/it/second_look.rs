@@ -54,11 +54,11 @@ fn rows<T: serde::de::DeserializeOwned>(text: &str) -> Vec<T> {
 }
 
 fn numbers() -> Vec<Number> {
-    rows(include_str!("../../../peers/ns2/second-look.csv"))
+    rows(include_str!("../../../../peers/ns2/second-look.csv"))
 }
 
 fn leads() -> Vec<Lead> {
-    rows(include_str!("../../../peers/ns2/second-look-leads.csv"))
+    rows(include_str!("../../../../peers/ns2/second-look-leads.csv"))
 }
 
 /// The experiment without claims and drawings, of these lines, points and seeds, and with the senders'
