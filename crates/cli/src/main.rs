@@ -110,7 +110,7 @@ fn seed(text: &str) -> Result<u64, String> {
 /// So many threads, or one for each core.
 fn pool(jobs: Option<u16>) -> Result<rayon::ThreadPool, Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.map_or(0, usize::from)).build();
-    pool.map_err(|error| Error::Threads { reason: error.to_string() })
+    pool.map_err(Error::Threads)
 }
 
 /// Prints a line on standard error, one whatever the names hold that are quoted in it.

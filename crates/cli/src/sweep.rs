@@ -160,7 +160,7 @@ fn python() -> Command {
 
 /// The points of a Latin hypercube, number by number.
 fn draw(file: &Path, wanted: Hypercube) -> Result<Vec<f64>, Error> {
-    let refused = |reason: String| Error::Latin { file: file.to_owned(), reason };
+    let refused = |message: String| Error::Latin { file: file.to_owned(), message };
     let Hypercube { points, dimensions, seed } = wanted;
     let numbers = [points.to_string(), dimensions.to_string(), seed.to_string()];
     let drawn = python().args(["-c", LATIN]).args(numbers).stdin(Stdio::null()).output();

@@ -32,16 +32,16 @@ impl Experiment {
         if let Some((_, text)) = BUILTIN.iter().find(|(id, _)| *id == name) {
             return Self::parse(name, text, quick);
         }
-        let text = text::read(Path::new(name)).map_err(|reason| {
+        let text = text::read(Path::new(name)).map_err(|source| {
             let ids = BUILTIN.iter().map(|(id, _)| *id);
-            match reason.kind() {
+            match source.kind() {
                 std::io::ErrorKind::NotFound if is_path(name) => {
                     missing(Path::new(name), ids).into()
                 }
                 std::io::ErrorKind::NotFound => {
-                    Error::NoExperiment { name: name.to_owned(), hint: hint(name, ids), reason }
+                    Error::NoExperiment { name: name.to_owned(), hint: hint(name, ids), source }
                 }
-                _ => unruffled_scenario::Error::Unreadable { name: name.to_owned(), reason }.into(),
+                _ => unruffled_scenario::Error::Unreadable { name: name.to_owned(), source }.into(),
             }
         })?;
         Self::parse(name, &text, quick)

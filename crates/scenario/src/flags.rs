@@ -11,13 +11,21 @@ pub fn key(set: &str) -> &str {
     set.split('=').next().unwrap_or_default().trim()
 }
 
-/// Whether a file's `key` can be one of a scenario's; if not, what was expected.
-pub fn dotted(key: &str) -> Result<(), String> {
-    let part = |part: &str| !part.trim().is_empty() && part.trim() == part;
-    if !key.contains('=') && key.split('.').all(part) {
+/// A key that is not dotted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a dotted key, such as link.bottleneck.rate, found {0:?}")]
+pub struct NotDotted(String);
+
+/// Checks that `key` can be a key of a scenario.
+///
+/// # Errors
+/// [`NotDotted`] if a part of the key is empty or has spaces around it.
+pub fn dotted(key: &str) -> Result<(), NotDotted> {
+    let is_part = |part: &str| !part.trim().is_empty() && part.trim() == part;
+    if !key.contains('=') && key.split('.').all(is_part) {
         return Ok(());
     }
-    Err(format!("expected a dotted key, such as link.bottleneck.rate, found {key:?}"))
+    Err(NotDotted(key.to_owned()))
 }
 
 /// Those of a command's flags that are given.

@@ -30,7 +30,7 @@ pub fn missing<'a>(path: &Path, known: impl IntoIterator<Item = &'a str>) -> Err
 }
 
 /// There is no such scenario: `name` is no built-in one, no random path, and no file.
-pub(crate) fn no_scenario(name: &str, reason: std::io::Error) -> Error {
+pub(crate) fn no_scenario(name: &str, source: std::io::Error) -> Error {
     let builtin: Vec<&str> = BUILTIN.iter().map(|(name, _)| *name).collect();
     let file = format!("{name}.toml");
     let hint = match Variant::parse(name) {
@@ -41,14 +41,14 @@ pub(crate) fn no_scenario(name: &str, reason: std::io::Error) -> Error {
         }
         Err(_) => hint(name, builtin.iter().copied()),
     };
-    Error::NoScenario { name: name.to_owned(), builtin: builtin.join(", "), hint, reason }
+    Error::NoScenario { name: name.to_owned(), builtin: builtin.join(", "), hint, source }
 }
 
 /// The file at `path` is not there, by the error of its reading; else it cannot be read.
-pub fn unreadable(path: &Path, reason: std::io::Error) -> Error {
-    match reason.kind() {
+pub fn unreadable(path: &Path, source: std::io::Error) -> Error {
+    match source.kind() {
         std::io::ErrorKind::NotFound => missing(path, BUILTIN.iter().map(|(name, _)| *name)),
-        _ => Error::Unreadable { name: path.display().to_string(), reason },
+        _ => Error::Unreadable { name: path.display().to_string(), source },
     }
 }
 

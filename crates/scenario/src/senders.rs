@@ -23,7 +23,7 @@ impl Scenario {
             if variants.iter().any(|earlier| earlier.name() == name) {
                 return Err(Error::Twice { place: place.to_owned(), name: name.to_owned() });
             }
-            let refused = |reason: VariantError| Error::Variant { place: place.to_owned(), reason };
+            let refused = |source: VariantError| Error::Variant { place: place.to_owned(), source };
             let mut variant = Variant::parse(name).map_err(refused)?;
             self.parametrise(&mut variant)?;
             variants.push(variant);

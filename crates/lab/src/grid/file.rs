@@ -94,7 +94,8 @@ impl Grid {
         };
         let mut set = Vec::new();
         for (key, value) in axis::keys_of(table.get("set"), |_| false) {
-            flags::dotted(&key).map_err(|message| source.wrong_at(&["set", &key], message))?;
+            flags::dotted(&key)
+                .map_err(|error| source.wrong_at(&["set", &key], error.to_string()))?;
             if BESIDE.contains(&key.as_str()) && table.contains_key(&key) {
                 let message = format!("expected this or {key} beside scenario, not both");
                 return Err(source.wrong_at(&["set", &key], message));
@@ -229,8 +230,8 @@ impl Grid {
                     None => Error::Key { place: Place::CommandLine("--set"), key, message },
                 }
             }
-            (Error::Variant { reason, .. }, Some((section, written))) => {
-                self.wrong_in(section, written, reason.to_string())
+            (Error::Variant { source, .. }, Some((section, written))) => {
+                self.wrong_in(section, written, source.to_string())
             }
             (Error::Twice { name, .. }, Some((section, written))) => {
                 let message = format!("{name} stands twice: expected each once");

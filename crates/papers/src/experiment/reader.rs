@@ -415,7 +415,7 @@ impl Reader {
         }
         for setting in &settings {
             flags::dotted(&setting.key)
-                .map_err(|message| self.source.wrong(&setting.span, message))?;
+                .map_err(|error| self.source.wrong(&setting.span, error.to_string()))?;
         }
         Ok(settings)
     }
