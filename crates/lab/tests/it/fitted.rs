@@ -33,7 +33,8 @@ fn goodputs(scenario: &Scenario) -> [f64; 5] {
 }
 
 fn fitted_to(direction: &Direction, sender: &str) -> Fit {
-    fit::fit("case.pcapng", direction, &fit::losses(direction), sender, never()).unwrap()
+    let losses = fit::losses(direction);
+    fit::fit("case.pcapng", direction, &losses, sender, never()).expect("fits")
 }
 
 #[test]
