@@ -78,7 +78,7 @@ impl<'a> Alone<'a> {
         cancel: &CancellationToken,
     ) -> Result<FlowRecord, RunError> {
         let mut most = FlowRecord::default();
-        for (_, scenario) in self.spreads.iter().filter(|(_, calm)| !calm.stands_still()) {
+        for (_, scenario) in self.spreads.iter().filter(|(_, calm)| !calm.is_stuck()) {
             let mut measured = vec![scenario.warmup];
             // What ends or pauses may do so within the warm-up.
             let endless = matches!(self.group.app, App::Bulk { bytes: None });

@@ -18,7 +18,7 @@ fn rr_3(overrides: &[&str]) -> Result<Scenario, Error> {
 }
 
 #[test]
-fn the_built_in_ones_load_and_come_back_from_their_own_toml() {
+fn built_in_scenarios_survive_a_round_trip_through_their_own_toml() {
     for (name, _) in BUILTIN {
         let scenario = Scenario::load(name, &[]).expect(name);
         let again = Scenario::parse(name, &scenario.toml, &[]).expect("its own TOML");
@@ -27,11 +27,12 @@ fn the_built_in_ones_load_and_come_back_from_their_own_toml() {
 }
 
 #[test]
-fn control_characters_are_no_part_of_names() {
+fn control_characters_in_names_are_rejected() {
     for key in ["name", "title", "source"] {
         let line = error(&format!("{key} = \"a\\u001b[31mb\""), &[]);
-        let wanted = format!("my.toml:1: {key}: expected no control characters, found '\\u{{1b}}'");
-        assert_eq!(line, wanted);
+        let expected =
+            format!("my.toml:1: {key}: expected no control characters, found '\\u{{1b}}'");
+        assert_eq!(line, expected);
     }
     for text in ["link.\"a\\u0007\".delay = \"1 ms\"", "[[traffic]]\nname = \"a\\u0007\""] {
         let line = error(text, &[]);
@@ -42,20 +43,20 @@ fn control_characters_are_no_part_of_names() {
 }
 
 #[test]
-fn one_is_no_plural_in_words() {
+fn a_count_of_one_is_singular() {
     let scenario = rr_3(&["tcp.window=1", "tcp.initial_window=1"]).expect("good overrides");
     let facts = scenario.facts();
     for fact in ["receiver's window", "initial window"] {
-        let (_, words) = facts.iter().find(|(name, _)| name == fact).expect("is told");
+        let (_, words) = facts.iter().find(|(name, _)| name == fact).expect("is there");
         assert_eq!(words, "1 segment");
     }
 }
 
 #[test]
-fn a_value_in_the_place_of_a_table_is_called_so() {
+fn a_value_in_place_of_a_table_is_reported() {
     let head = "duration = '5 s'\nvariants = ['sack']\n";
     let link = "[link.a]\ndelay = '1 ms'\nrate = '1 Mbit/s'\n";
-    for (text, wanted) in [
+    for (text, expected) in [
         (
             format!("traffic = 3\n{head}path.hops = ['a']\n{link}"),
             "my.toml:1: traffic: expected [[traffic]] with a name, or [traffic.NAME]",
@@ -78,12 +79,12 @@ fn a_value_in_the_place_of_a_table_is_called_so() {
             "my.toml:3: path.hops: no table [link.a]: expected one",
         ),
     ] {
-        assert_eq!(error(&text, &[]), wanted);
+        assert_eq!(error(&text, &[]), expected);
     }
 }
 
 #[test]
-fn what_has_a_name_has_one_that_shows() {
+fn names_have_visible_characters() {
     for key in ["name", "title"] {
         let line = error(&format!("{key} = \"\""), &[]);
         assert_eq!(line, format!("my.toml:1: {key}: expected some text, found \"\""));
@@ -92,9 +93,9 @@ fn what_has_a_name_has_one_that_shows() {
     }
     for (name, table) in [("", "link"), (" ", "link"), ("a.b", "link"), (" ", "traffic")] {
         let line = error(&format!("[{table}.\"{name}\"]\ndelay = \"1 ms\""), &[]);
-        let wanted =
+        let expected =
             format!("my.toml:1: {table}.{name}: expected a name without dots, found {name:?}");
-        assert_eq!(line, wanted);
+        assert_eq!(line, expected);
     }
     let nodes = "duration = '5 s'\nvariants = ['sack']\ntopology.kind = 'explicit'\n\
                  [link.a]\ndelay = '1 ms'\nfrom = 'a'\nto = ' '\n";
@@ -102,7 +103,7 @@ fn what_has_a_name_has_one_that_shows() {
 }
 
 #[test]
-fn sack_blocks_may_take_room_on_the_wire() {
+fn sack_blocks_may_add_octets_on_the_wire() {
     assert_eq!(rr_3(&[]).expect("a scenario").sack_block, 0);
     let scenario = rr_3(&["tcp.sack_block=8 B"]).expect("good overrides");
     assert_eq!(scenario.sack_block, 8);
@@ -113,7 +114,7 @@ fn sack_blocks_may_take_room_on_the_wire() {
 }
 
 #[test]
-fn what_ns2_did_otherwise_is_asked_for_by_key() {
+fn the_behaviour_of_ns2_is_selected_by_keys() {
     use unruffled_tcp::Growth;
     let usual = rr_3(&[]).expect("a scenario").sender;
     assert_eq!((usual.window.growth, usual.rto.min_after_backoff), (Growth::WhenUsed, false));
@@ -133,8 +134,8 @@ fn what_ns2_did_otherwise_is_asked_for_by_key() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_one_line_with_its_place() {
-    for (overrides, wanted) in [
+fn an_error_is_one_line_with_its_place() {
+    for (overrides, expected) in [
         (["delayed.fraction=120 %"], "--set: link.bottleneck.delayed.fraction: expected"),
         (["bottleneck.rate=-3 Mbit/s"], "--set: link.bottleneck.rate: expected"),
         (["duration=never"], "--set: duration: expected a time"),
@@ -170,20 +171,20 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
         (["variant.rr-ta.memory=3 s"], "no such parameter: expected one of fa_ratio"),
         (["nonsense"], "--set nonsense: expected KEY=VALUE"),
     ] {
-        let message = rr_3(&overrides).expect_err(wanted).to_string();
-        assert!(message.contains(wanted), "{message}");
+        let message = rr_3(&overrides).expect_err(expected).to_string();
+        assert!(message.contains(expected), "{message}");
         assert!(!message.contains('\n'), "{message}");
     }
 }
 
 #[test]
-fn a_files_error_names_its_line() {
+fn an_error_in_a_file_names_its_line() {
     let good = BUILTIN[0].1;
     let broken = good.replace("mean = \"25 ms\"", "mean = \"25 parsecs\"");
     let line = 1 + good.lines().position(|l| l.starts_with("mean")).expect("has a mean");
     let message = error(&broken, &[]);
-    let wanted = format!("my.toml:{line}: link.bottleneck.delayed.mean: expected a time");
-    assert!(message.starts_with(&wanted), "{message}");
+    let expected = format!("my.toml:{line}: link.bottleneck.delayed.mean: expected a time");
+    assert!(message.starts_with(&expected), "{message}");
 
     let message = error("name = \"x\"\nduration = = 3\n", &[]);
     assert!(message.starts_with("my.toml:2: not TOML: "), "{message}");
@@ -196,20 +197,20 @@ fn a_files_error_names_its_line() {
     assert!(message.starts_with("my.toml: variants: missing"), "{message}");
 
     let message = error("name = \"x\"\nduratoin = \"9 s\"\n", &[]);
-    let wanted = "my.toml:2: duratoin: unknown key, and duration is missing: expected a value";
-    assert!(message.starts_with(wanted), "{message}");
+    let expected = "my.toml:2: duratoin: unknown key, and duration is missing: expected a value";
+    assert!(message.starts_with(expected), "{message}");
 
     let misspelt = good.replace("delay = \"50 ms\"", "dealy = \"50 ms\"");
     let line = 1 + misspelt.lines().position(|l| l.starts_with("dealy")).expect("has it");
     let message = error(&misspelt, &[]);
-    let wanted = format!("my.toml:{line}: link.bottleneck.dealy: unknown key, and ");
-    assert!(message.starts_with(&wanted), "{message}");
+    let expected = format!("my.toml:{line}: link.bottleneck.dealy: unknown key, and ");
+    assert!(message.starts_with(&expected), "{message}");
     let missing = "link.bottleneck.delay is missing: expected a value such as \"50 ms\"";
     assert!(message.ends_with(missing), "{message}");
 }
 
 #[test]
-fn a_senders_parameters_hold_for_those_made_of_it() {
+fn parameters_of_a_sender_apply_to_its_combinations() {
     let scenario = rr_3(&["variant.rr-ta.history=40s"]).expect("a parameter");
     let mut variant = Variant::named("rr-ta").expect("exists");
     scenario.parametrise(&mut variant).expect("fits");
@@ -253,7 +254,7 @@ fn shared(overrides: &[&str]) -> Result<Scenario, Error> {
 }
 
 #[test]
-fn a_missing_file_is_called_so_and_an_unknown_name_is_not() {
+fn a_missing_file_and_an_unknown_name_are_distinguished() {
     let message = |name: &str| Scenario::load(name, &[]).expect_err(name).to_string();
     for name in ["nowhere.toml", "./nowhere", "no/where", "nowhere.json"] {
         assert_eq!(message(name), format!("{name}: no such file"));
@@ -266,6 +267,6 @@ fn a_missing_file_is_called_so_and_an_unknown_name_is_not() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("two-paths.toml"), "").expect("is written");
     let near = folder.path().join("two-path.toml").display().to_string();
-    let wanted = format!("; did you mean {}?", folder.path().join("two-paths.toml").display());
-    assert_eq!(message(&near), format!("{near}: no such file{wanted}"));
+    let expected = format!("; did you mean {}?", folder.path().join("two-paths.toml").display());
+    assert_eq!(message(&near), format!("{near}: no such file{expected}"));
 }

@@ -10,8 +10,8 @@ fn a_queue_may_drop_at_random() {
     let red = Red { min: 20.0, max: 60.0, weight: Some(0.002), ..Red::default() };
     assert_eq!(scenario.hops[1].link.red, Some(red));
     let words = &scenario.path_in_words()[1].1;
-    let wanted = "RED queue of 200, thresholds 20 and 60 × 500 B, weight 0.002, gently to 10 %";
-    assert!(words.contains(wanted), "{words}");
+    let expected = "RED queue of 200, thresholds 20 and 60 × 500 B, weight 0.002, gently to 10 %";
+    assert!(words.contains(expected), "{words}");
 }
 
 /// The bottleneck of `rr-3` without its delayed packets, with `keys` for its `table`.
@@ -23,8 +23,8 @@ fn bottleneck(table: &str, keys: &[&str]) -> Result<Hop, String> {
 }
 
 #[test]
-fn what_befalls_packets_is_read_and_put_in_words() {
-    for (table, keys, wanted) in [
+fn each_impairment_is_read_and_described() {
+    for (table, keys, expected) in [
         (
             "redrawn",
             &["every=50 ms", "mean=200 ms", "deviation=60 ms"][..],
@@ -60,15 +60,15 @@ fn what_befalls_packets_is_read_and_put_in_words() {
             "2 % of all packets damaged and sent again up to 3 times after 42 ms",
         ),
     ] {
-        let hop = bottleneck(table, keys).expect(wanted);
+        let hop = bottleneck(table, keys).expect(expected);
         let words = crate::links::in_words(&hop.link);
-        assert!(words.ends_with(wanted), "{words}");
+        assert!(words.ends_with(expected), "{words}");
     }
 }
 
 #[test]
-fn what_cannot_befall_packets_is_refused() {
-    for (table, keys, wanted) in [
+fn invalid_impairments_are_rejected() {
+    for (table, keys, expected) in [
         (
             "redrawn",
             &["every=0 s", "mean=200 ms", "deviation=60 ms"][..],
@@ -94,8 +94,8 @@ fn what_cannot_befall_packets_is_refused() {
             "burst.low: expected at most high",
         ),
     ] {
-        let message = bottleneck(table, keys).expect_err(wanted);
-        assert!(message.contains(wanted) && !message.contains('\n'), "{message}");
+        let message = bottleneck(table, keys).expect_err(expected);
+        assert!(message.contains(expected) && !message.contains('\n'), "{message}");
     }
 }
 
@@ -110,7 +110,7 @@ fn blackouts_are_episodes() {
 }
 
 #[test]
-fn what_comes_after_the_end_is_no_episode() {
+fn an_impairment_after_the_end_is_no_episode() {
     let times = |from: &str| [format!("link.bottleneck.delayed.from={from}")];
     let spans = |from: &str| {
         let scenario = Scenario::load("rr-3", &times(from)).expect("good overrides");
@@ -121,21 +121,21 @@ fn what_comes_after_the_end_is_no_episode() {
 }
 
 #[test]
-fn real_packets_cross_a_chain_alone_and_another_network_is_refused_at_its_key() {
+fn real_packets_cross_only_a_chain_and_another_network_is_rejected_at_its_key() {
     let refused = |overrides: &[String]| {
         let refused = Scenario::parse_for_real_packets("my.toml", SHARED, overrides);
         refused.expect_err("a dumbbell is no chain").to_string()
     };
-    let wanted = "topology.kind: expected chain: real packets cross links in a row (path.hops)";
-    assert_eq!(refused(&[]), format!("my.toml:5: {wanted}"));
+    let expected = "topology.kind: expected chain: real packets cross links in a row (path.hops)";
+    assert_eq!(refused(&[]), format!("my.toml:5: {expected}"));
     let set = ["topology.kind=parking-lot", "topology.hops=bottleneck"].map(str::to_owned);
-    assert_eq!(refused(&set), format!("--set: {wanted}"));
+    assert_eq!(refused(&set), format!("--set: {expected}"));
     let half_late = Scenario::text("half-late").expect("is built in");
     assert!(Scenario::parse_for_real_packets("half-late", &half_late, &[]).is_ok());
 }
 
 #[test]
-fn a_network_that_is_no_chain_needs_traffic() {
+fn a_network_that_is_not_a_chain_requires_traffic() {
     let explicit = |links: &str| {
         let head = "duration = \"1 s\"\nvariants = [\"sack\"]\n[topology]\nkind = \"explicit\"\n";
         error(&format!("{head}{links}"), &[])
@@ -151,7 +151,7 @@ fn a_network_that_is_no_chain_needs_traffic() {
 }
 
 #[test]
-fn links_that_say_what_they_join_make_a_network() {
+fn links_with_named_nodes_make_a_network() {
     let text = r#"
 duration = "10 s"
 variants = ["sack"]
@@ -199,7 +199,7 @@ fn with_empty(table: &str) -> String {
 }
 
 #[test]
-fn a_table_of_a_link_that_is_empty_is_there_all_the_same() {
+fn an_empty_table_of_a_link_exists() {
     let scenario = Scenario::parse("my.toml", &with_empty("red"), &[]).expect("all has defaults");
     assert_eq!(scenario.hops[0].link.red, Some(Red::default()));
     let again = Scenario::parse("my.toml", &scenario.toml, &[]).expect("its own TOML");
@@ -210,14 +210,14 @@ fn a_table_of_a_link_that_is_empty_is_there_all_the_same() {
     assert_eq!(Scenario::parse("my.toml", &set.toml, &[]).expect("its own TOML"), set);
 
     let missing = error(&with_empty("loss"), &[]);
-    let wanted = "link.bottleneck.loss.fraction: missing: expected a value such as \"10 %\"";
-    assert!(missing.contains(wanted), "{missing}");
+    let expected = "link.bottleneck.loss.fraction: missing: expected a value such as \"10 %\"";
+    assert!(missing.contains(expected), "{missing}");
     let unknown = error(&with_empty("rde"), &[]);
     assert!(unknown.starts_with("my.toml:8: link.bottleneck.rde: unknown key"), "{unknown}");
 }
 
 #[test]
-fn an_empty_table_that_no_scenario_has_is_unknown() {
+fn an_empty_table_of_no_scenario_is_unknown() {
     let good = Scenario::text("rr-3").expect("is built in");
     let with = |table: &str| format!("{good}\n[{table}]\n");
     for table in ["nope", "tcp.nope", "topology.foo", "lnk.wan.delayed"] {

@@ -1,9 +1,9 @@
-//! Overrides: which key is meant, and what is refused.
+//! Overrides: which key is meant, and what is rejected.
 
 use super::*;
 
 #[test]
-fn any_key_can_be_set_and_its_beginning_left_out() {
+fn any_key_can_be_set_without_its_beginning() {
     let scenario = rr_3(&["delayed.fraction=30%", "link.bottleneck.delay = 20 ms", "seeds=2"])
         .expect("good overrides");
     assert_eq!(scenario.seeds, 2);
@@ -14,7 +14,7 @@ fn any_key_can_be_set_and_its_beginning_left_out() {
 }
 
 #[test]
-fn a_key_that_the_file_does_not_have_may_leave_out_the_beginning_of_its_table() {
+fn an_absent_key_can_be_set_without_the_beginning_of_its_table() {
     for key in ["delayed.until", "bottleneck.delayed.until", "link.bottleneck.delayed.until"] {
         let scenario = rr_3(&[&format!("{key}=5 s")]).expect(key);
         let words = crate::links::in_words(&scenario.hops[1].link);
@@ -25,9 +25,9 @@ fn a_key_that_the_file_does_not_have_may_leave_out_the_beginning_of_its_table() 
 
     let both = ["link.source.loss.fraction=1%", "link.sink.loss.fraction=1%", "loss.from=5 s"];
     let several = rr_3(&both).expect_err("two tables").to_string();
-    let wanted = "--set: loss.from: could be several: expected one of link.source.loss.from, \
+    let expected = "--set: loss.from: could be several: expected one of link.source.loss.from, \
                   link.sink.loss.from";
-    assert_eq!(several, wanted);
+    assert_eq!(several, expected);
 
     let text = SHARED.replace("\"bulk\"", "\"tcp\"");
     let overrides = ["tcp.mss=500 B".to_owned()];
@@ -37,7 +37,7 @@ fn a_key_that_the_file_does_not_have_may_leave_out_the_beginning_of_its_table() 
 }
 
 #[test]
-fn what_is_set_is_one_value() {
+fn an_override_sets_one_value() {
     let line = rr_3(&["tcp.window=20\nfoo = 1"]).expect_err("is more").to_string();
     assert!(line.starts_with("--set: tcp.window: expected") && !line.contains('\n'), "{line}");
     let line = rr_3(&["tcp.window=20 # as ever"]).expect_err("is more").to_string();
@@ -48,15 +48,15 @@ fn what_is_set_is_one_value() {
     assert_eq!(named.source, "4");
 }
 
-/// The line that refuses `set` in the built-in scenario `name`.
-fn refused(name: &str, set: &str) -> String {
-    let refused = Scenario::load(name, &[set.to_owned()]);
-    refused.map(|s| s.toml).expect_err(set).to_string()
+/// The line that rejects `set` in the built-in scenario `name`.
+fn error_of(name: &str, set: &str) -> String {
+    let error_of = Scenario::load(name, &[set.to_owned()]);
+    error_of.map(|s| s.toml).expect_err(set).to_string()
 }
 
 #[test]
-fn a_short_key_of_what_a_path_of_one_link_has_not_yet_is_that_links() {
-    for (set, wanted) in [
+fn a_short_key_absent_from_the_file_belongs_to_the_only_link() {
+    for (set, expected) in [
         ("loss.fraction=1%", "link.bottleneck.loss.fraction"),
         ("loss.every=100", "link.bottleneck.loss.every"),
         ("duplicate.fraction=0.5", "link.bottleneck.duplicate.fraction"),
@@ -68,13 +68,13 @@ fn a_short_key_of_what_a_path_of_one_link_has_not_yet_is_that_links() {
     ] {
         let set = [set.to_owned()];
         let text = Scenario::text("in-order").expect("is built in");
-        assert_eq!(Scenario::replaced("in-order", &text, &set).expect("is a key"), [wanted]);
-        let by_name = [set[0].replacen(set[0].split('=').next().unwrap(), wanted, 1)];
+        assert_eq!(Scenario::replaced("in-order", &text, &set).expect("is a key"), [expected]);
+        let by_name = [set[0].replacen(set[0].split('=').next().unwrap(), expected, 1)];
         let (short, whole) =
             (Scenario::load("in-order", &set), Scenario::load("in-order", &by_name));
         assert_eq!(short.expect("is a scenario"), whole.expect("is one as well"), "{set:?}");
     }
-    let line = refused("in-order", "burst.fraction=1%");
+    let line = error_of("in-order", "burst.fraction=1%");
     assert!(
         line.starts_with("--set: link.bottleneck.burst.mean: missing: expected a value"),
         "{line}"
@@ -82,7 +82,7 @@ fn a_short_key_of_what_a_path_of_one_link_has_not_yet_is_that_links() {
 }
 
 #[test]
-fn a_short_key_that_several_links_may_have_is_refused_with_all_of_them() {
+fn an_ambiguous_short_key_is_rejected_with_all_candidates() {
     let text = "duration = '5 s'\nvariants = ['sack']\npath.hops = ['a', 'b']\n\
                 [link.a]\ndelay = '1 ms'\n[link.b]\ndelay = '2 ms'\n";
     let message = |set: &str| {
@@ -102,8 +102,8 @@ fn a_short_key_that_several_links_may_have_is_refused_with_all_of_them() {
 }
 
 #[test]
-fn a_misspelt_key_is_refused_with_the_one_that_it_is_like() {
-    for (set, wanted) in [
+fn a_misspelt_key_is_rejected_with_a_suggestion() {
+    for (set, expected) in [
         ("tcp.windw=30", "tcp.window"),
         ("windw=30", "tcp.window"),
         ("tcp.Window=30", "tcp.window"),
@@ -114,11 +114,11 @@ fn a_misspelt_key_is_refused_with_the_one_that_it_is_like() {
         ("duratoin=3 s", "duration"),
         ("record.serie=cwnd", "record.series"),
     ] {
-        let line = refused("rr-3", set);
-        assert!(line.ends_with(&format!("; did you mean {wanted}?")), "{line}");
+        let line = error_of("rr-3", set);
+        assert!(line.ends_with(&format!("; did you mean {expected}?")), "{line}");
     }
-    let line = refused("rr-3", "delayed.distribution=norml");
+    let line = error_of("rr-3", "delayed.distribution=norml");
     assert!(line.ends_with("found \"norml\"; did you mean normal?"), "{line}");
-    let line = refused("rr-3", "frobnicate=1");
+    let line = error_of("rr-3", "frobnicate=1");
     assert!(line.contains("unknown key") && !line.contains("did you mean"), "{line}");
 }

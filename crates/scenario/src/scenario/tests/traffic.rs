@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_group_of_which_all_is_left_to_its_defaults_is_there_however_it_is_written() {
+fn a_group_with_default_values_exists_in_every_notation() {
     for written in [
         "[traffic.x]\n[traffic.y]\ncount = 2\n",
         "[traffic]\nx = {}\ny.count = 2\n",
@@ -20,7 +20,7 @@ fn a_group_of_which_all_is_left_to_its_defaults_is_there_however_it_is_written()
 }
 
 #[test]
-fn a_list_of_numbers_may_be_texts() {
+fn a_list_of_numbers_may_contain_texts() {
     let two_ways = r#"
         duration = "10 s"
         variants = ["sack"]
@@ -45,7 +45,7 @@ fn a_list_of_numbers_may_be_texts() {
 }
 
 #[test]
-fn groups_of_traffic_keep_the_order_of_the_file_and_come_back_from_its_toml() {
+fn groups_of_traffic_keep_the_order_of_the_file_and_survive_a_round_trip_through_toml() {
     let scenario = shared(&["traffic.bulk.count=4"]).expect("is right");
     let groups: Vec<_> = scenario.traffic.iter().map(|g| (g.name.as_str(), g.count)).collect();
     assert_eq!(groups, [("bulk", 4), ("a-web", 1)]);
@@ -58,8 +58,8 @@ fn groups_of_traffic_keep_the_order_of_the_file_and_come_back_from_its_toml() {
 }
 
 #[test]
-fn wrong_traffic_is_refused_with_its_place() {
-    for (overrides, wanted) in [
+fn invalid_traffic_is_rejected_with_its_place() {
+    for (overrides, expected) in [
         ("traffic.bulk.from=r3", "--set: traffic.bulk.from: no node r3: expected one of r1, r2"),
         ("traffic.bulk.to=r1", "traffic.bulk.to: expected another node than from"),
         ("traffic.bulk.access=bottleneck", "no access link bottleneck: expected none or one of"),
@@ -95,8 +95,8 @@ fn wrong_traffic_is_refused_with_its_place() {
         ("flow.bytes=1MB", "flow.bytes: expected traffic.NAME.bytes"),
         ("record.series=colour", "record.series: expected names among queue, goodput"),
     ] {
-        let message = shared(&[overrides]).expect_err(wanted).to_string();
-        assert!(message.contains(wanted), "{message}");
+        let message = shared(&[overrides]).expect_err(expected).to_string();
+        assert!(message.contains(expected), "{message}");
         assert!(!message.contains('\n'), "{message}");
     }
     for key in ["tcp.window", "traffic.bulk.window"] {
@@ -118,12 +118,12 @@ fn wrong_traffic_is_refused_with_its_place() {
     let nameless = SHARED.replace("name = \"a-web\"\n", "");
     let line = 1 + nameless.lines().position(|l| l.starts_with("app")).expect("has an app");
     let (message, before) = (error(&nameless, &[]), line - 1);
-    let wanted = format!("my.toml:{before}: traffic.name: expected a name");
-    assert!(message.starts_with(&wanted), "{message}, not {wanted}");
+    let expected = format!("my.toml:{before}: traffic.name: expected a name");
+    assert!(message.starts_with(&expected), "{message}, not {expected}");
 }
 
 #[test]
-fn datagrams_are_not_what_is_compared() {
+fn datagrams_are_not_compared() {
     let cross =
         "[[traffic]]\nname = \"cross\"\napp = \"udp\"\nsize = \"960 B\"\ninterval = \"2 ms\"\n";
     let first = SHARED.replacen("[[traffic]]", &format!("{cross}[[traffic]]"), 1);
