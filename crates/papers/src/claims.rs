@@ -16,5 +16,5 @@ mod verdict;
 
 pub(crate) use functions::{engine, is_taken};
 pub(crate) use samples::Samples;
-pub(crate) use values::{kind, refused};
+pub(crate) use values::{function_error, kind};
 pub(crate) use verdict::Verdict;

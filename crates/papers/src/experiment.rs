@@ -1,5 +1,5 @@
-//! An experiment: one figure or table of a paper as data. What is run, what is measured of each run,
-//! what the paper claims of it, and how it is drawn.
+//! An experiment: one figure or table of a paper as data. It defines the runs, the measures of each
+//! run, the claims of the paper, and the drawings.
 //!
 //! docs/experiments.md describes the file format.
 
@@ -24,10 +24,10 @@ use unruffled_scenario::{Document, is_path, missing, text};
 include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
 
 impl Experiment {
-    /// Loads an experiment that ships with the program by its id, or a file.
+    /// Loads a built-in experiment by its id, or an experiment from a file.
     ///
     /// # Errors
-    /// No such experiment, or one that makes no sense.
+    /// An unknown experiment, or an invalid one.
     pub fn load(name: &str, quick: bool) -> Result<Self, Error> {
         if let Some((_, text)) = BUILTIN.iter().find(|(id, _)| *id == name) {
             return Self::parse(name, text, quick);
@@ -47,10 +47,10 @@ impl Experiment {
         Self::parse(name, &text, quick)
     }
 
-    /// All that ship with the program, in the order of the papers.
+    /// Returns all built-in experiments, in the order of the papers.
     ///
     /// # Errors
-    /// None, as the program's tests load each.
+    /// None: the tests load each of them.
     pub fn all(quick: bool) -> Result<Vec<Self>, Error> {
         BUILTIN.iter().map(|(id, text)| Self::parse(id, text, quick)).collect()
     }
@@ -58,7 +58,7 @@ impl Experiment {
     /// Reads an experiment from `text`, which errors call `file`.
     ///
     /// # Errors
-    /// One that makes no sense: says where, and what was expected.
+    /// An invalid experiment. The error names the place and what was expected.
     pub fn parse(file: &str, text: &str, quick: bool) -> Result<Self, Error> {
         Ok(Self::read(file, text, quick)?)
     }
@@ -75,12 +75,12 @@ impl Experiment {
         reader::read(source, file, quick)
     }
 
-    /// The experiment whose quick version this may be.
+    /// Returns the full version of the experiment.
     pub(crate) fn in_full(&self) -> Result<Self, unruffled_scenario::Error> {
         Self::read(self.source.file(), self.source.text(), false)
     }
 
-    /// An error about this experiment's file.
+    /// Returns an error about the experiment's file.
     pub(crate) fn wrong(
         &self,
         span: &Range<usize>,
@@ -89,13 +89,13 @@ impl Experiment {
         self.source.wrong(span, message)
     }
 
-    /// The value that the paper prints for this measure of this line.
+    /// Returns the value that the paper prints for this measure of this line.
     pub(crate) fn paper_value(&self, measure: &str, line: &str) -> Option<f64> {
         let line = self.lines.iter().find(|l| l.name == line)?;
         line.paper.iter().find(|(name, _)| name == measure).map(|(_, value)| *value)
     }
 
-    /// What the command calls it: its id, or its file.
+    /// Returns the name that the command takes: the id, or the file.
     pub(crate) fn name_or_file(&self) -> &str {
         if BUILTIN.iter().any(|(id, text)| *id == self.id && *text == self.source.text()) {
             &self.id
@@ -104,7 +104,7 @@ impl Experiment {
         }
     }
 
-    /// Whether there is a sweep.
+    /// Returns whether the experiment has a sweep.
     pub(crate) fn is_swept(&self) -> bool {
         self.sweep.label.is_some()
     }

@@ -1,4 +1,5 @@
-//! The papers' evaluations: which runs they need, what those gave, and what became of the claims.
+//! The evaluations of the papers: the runs that they need, the results, and the verdicts on the
+//! claims.
 
 mod curve;
 mod judge;

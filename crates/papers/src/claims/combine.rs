@@ -1,21 +1,21 @@
-//! Verdicts made of several.
+//! Combination of verdicts.
 
 use super::samples::Samples;
 use super::verdict::{ON_THE_MEAN, Verdict};
 
-/// Verdicts that one may be made of at most.
-pub(super) const PARTS: usize = 1_000;
+/// The most verdicts in one.
+pub(super) const MAX_PARTS: usize = 1_000;
 
-/// Whether all of them hold, or one does, where curves are close at every point; none if none of them
-/// compares curves so.
+/// Combines the verdicts for curves that must be close at every point; none if no verdict compares
+/// curves for closeness.
 fn at_every_point(verdicts: &[Verdict], all: bool) -> Option<bool> {
     let strictly = |v: &Verdict| v.at_every_point.unwrap_or(v.holds);
     let some = verdicts.iter().any(|v| v.at_every_point.is_some());
     some.then(|| if all { verdicts.iter().all(strictly) } else { verdicts.iter().any(strictly) })
 }
 
-/// The verdicts on each pair of a list, as one: told is the pair that is nearest to failing, or those
-/// that fail.
+/// Combines the verdicts on the pairs of a list. The text shows the pair that is nearest to
+/// failing, or all pairs that fail.
 pub(super) fn of_pairs(mut verdicts: Vec<Verdict>, a: &[Samples], b: &[Samples]) -> Verdict {
     if let (1, Some(only)) = (verdicts.len(), verdicts.first()) {
         return only.clone();
@@ -28,7 +28,7 @@ pub(super) fn of_pairs(mut verdicts: Vec<Verdict>, a: &[Samples], b: &[Samples])
         }
     };
     let words = verdicts.first().map(|v| v.expected.as_str()).unwrap_or_default();
-    // The words between and behind the names are the same for each pair.
+    // The words between and after the names are the same for each pair.
     let (a, b) = ((names(a), a), (names(b), b));
     let inner = words.strip_prefix(&*a.1[0].label).unwrap_or(words);
     let (relation, rest) = inner.split_once(&*b.1[0].label).unwrap_or((inner, ""));
@@ -43,9 +43,9 @@ pub(super) fn of_pairs(mut verdicts: Vec<Verdict>, a: &[Samples], b: &[Samples])
         let words = v.expected.trim_end_matches(" at every point");
         words.trim_end_matches(ON_THE_MEAN).to_owned()
     };
-    let told: Vec<String> =
+    let shown: Vec<String> =
         verdicts.iter().map(|v| format!("{}: {}", pair(v), v.measured)).collect();
-    let verdict = Verdict::new(holds, known, expected, told.join("; "));
+    let verdict = Verdict::new(holds, known, expected, shown.join("; "));
     verdict.with_every_point(strictly)
 }
 
@@ -57,7 +57,7 @@ pub(super) fn not(verdict: Verdict) -> Verdict {
     contrary.with_every_point(strictly)
 }
 
-/// All of them, or at least one.
+/// Combines verdicts: all must hold, or at least one.
 pub(super) fn joined(verdicts: Vec<Verdict>, all: bool) -> Verdict {
     let expected: Vec<&str> = verdicts.iter().map(|v| v.expected.as_str()).collect();
     let expected = expected.join(if all { "; " } else { "; or " });
@@ -67,9 +67,9 @@ pub(super) fn joined(verdicts: Vec<Verdict>, all: bool) -> Verdict {
         verdicts.iter().any(|v| v.holds)
     };
     let known = verdicts.iter().all(|v| v.known);
-    // Where all should hold and some do not, those are what matters.
-    let told = verdicts.iter().filter(|v| !all || holds || !v.holds);
-    let measured: Vec<String> = told
+    // If all should hold and some do not, only those are shown.
+    let shown = verdicts.iter().filter(|v| !all || holds || !v.holds);
+    let measured: Vec<String> = shown
         .map(|v| {
             let which = if all && !holds { format!("{}: ", v.expected) } else { String::new() };
             format!("{which}{}", v.measured)

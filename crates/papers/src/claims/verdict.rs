@@ -1,4 +1,4 @@
-//! Whether samples are as a paper says.
+//! Verdicts on claims.
 
 use super::samples::shortened;
 use crate::expression::Held;
@@ -9,24 +9,24 @@ use unruffled_lab::text::short;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Verdict {
     pub(crate) holds: bool,
-    /// Whether it holds where curves are close only if they are so at every point, in place of on the
-    /// mean; none for what compares no curves so.
+    /// Whether the claim holds if curves must be close at every point instead of on the mean; none
+    /// if it compares no curves for closeness.
     pub(crate) at_every_point: Option<bool>,
-    /// Whether all of it was numbers: what was not holds nothing, nor does its contrary.
+    /// Whether all values are numbers. Without numbers neither a claim nor its contrary holds.
     pub(super) known: bool,
-    /// What should be.
+    /// The expectation.
     pub(crate) expected: String,
-    /// What is.
+    /// The measured numbers.
     pub(crate) measured: String,
     held: Held,
 }
 
-/// Octets of a verdict's texts at most: a loop may double them at each step.
-const TEXT: usize = 20_000;
+/// The longest text of a verdict, in octets; a loop may double it at each step.
+const MAX_TEXT: usize = 20_000;
 
 impl Verdict {
     pub(super) fn new(holds: bool, known: bool, expected: String, measured: String) -> Self {
-        let (expected, measured) = (shortened(expected, TEXT), shortened(measured, TEXT));
+        let (expected, measured) = (shortened(expected, MAX_TEXT), shortened(measured, MAX_TEXT));
         let held = Held::new(expected.len() + measured.len());
         Self { holds, at_every_point: None, known, expected, measured, held }
     }
@@ -37,7 +37,7 @@ impl Verdict {
     }
 }
 
-/// `mean ± half-width`.
+/// Formats an estimate as `mean ± half-width`.
 pub(super) fn estimate(e: &Estimate) -> String {
     match e.half_width {
         half if half > 0.0 => format!("{} ± {}", short(e.mean), short(half)),
@@ -45,5 +45,5 @@ pub(super) fn estimate(e: &Estimate) -> String {
     }
 }
 
-/// Ends what is expected of curves that are to be close.
+/// The ending of the expectation that curves are close.
 pub(super) const ON_THE_MEAN: &str = " on the mean of all points";

@@ -1,4 +1,4 @@
-//! What an experiment consists of, checked and with its expressions compiled.
+//! The parts of an experiment, checked and with compiled expressions.
 
 use std::ops::Range;
 
@@ -8,50 +8,50 @@ use unruffled_scenario::Document;
 use super::class::Cause;
 use super::file::Kind;
 
-/// A figure or table, checked and ready to plan.
+/// An experiment that has been checked and can be planned.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// `rr-3`.
+    /// The id, such as `rr-3`.
     pub id: String,
-    /// `rr-tcp`.
+    /// The paper, such as `rr-tcp`.
     pub paper: String,
-    /// `Figure 3`.
+    /// The number of the figure, such as `Figure 3`.
     pub figure: String,
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// The section of the paper that speaks of it.
+    /// The section of the paper about the figure.
     pub section: Option<String>,
-    /// What there is to say of it.
+    /// Assumptions and notes.
     pub remarks: Remarks,
-    /// What is swept.
+    /// The sweep.
     pub sweep: Sweep,
-    /// Curves, bars or rows.
+    /// The curves, bars or rows.
     pub lines: Vec<Line>,
-    /// What is computed of each run; the first is what is drawn unless a panel says otherwise.
+    /// The numbers computed from each run. The first is drawn unless a panel names another.
     pub measures: Vec<Measure>,
     /// The drawings, at least one.
     pub(crate) panels: Vec<Panel>,
-    /// What the paper says of the results.
+    /// The claims of the paper.
     pub(crate) claims: Vec<Claim>,
-    /// Seeds of a run; they are 1, 2, 3 …
+    /// The number of seeds, which are 1, 2, 3 …
     pub seeds: u64,
     /// Whether this is the quick version.
     pub quick: bool,
-    /// The whole file.
+    /// The file.
     pub(crate) source: Document,
     pub(super) scenario: Scenarios,
 }
 
-/// What there is to say of an experiment.
+/// Assumptions and notes of an experiment.
 #[derive(Clone, Debug)]
 pub struct Remarks {
-    /// What the paper leaves open and the file decides.
+    /// The settings that the paper leaves open and the file chooses.
     pub assumed: Vec<String>,
-    /// What was found.
+    /// The findings.
     pub notes: String,
 }
 
-/// What the lines' scenarios are made of.
+/// The base and the settings of the lines' scenarios.
 #[derive(Clone, Debug)]
 pub(super) struct Scenarios {
     pub(super) base: Base,
@@ -59,14 +59,14 @@ pub(super) struct Scenarios {
     pub(super) quick_set: Vec<Setting>,
 }
 
-/// What is swept.
+/// The sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// The axis' label; none without a sweep.
+    /// The label of the axis; none without a sweep.
     pub label: Option<String>,
-    /// Whether its axis is logarithmic.
+    /// Whether the axis is logarithmic.
     pub log: bool,
-    /// Whether its values stand on the axis at equal distances, in place of to scale.
+    /// Whether the values are evenly spaced on the axis, instead of to scale.
     pub even: bool,
     /// The values.
     pub points: Vec<Point>,
@@ -75,14 +75,14 @@ pub struct Sweep {
 /// A point of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// Its place on the axis.
+    /// The position on the axis.
     pub x: f64,
-    /// The values by name, for sweeps of several quantities.
+    /// The values by name, in sweeps of several quantities.
     pub variables: Vec<(String, f64)>,
 }
 
 impl Point {
-    /// The variables that expressions at this point may use.
+    /// Returns the variables of expressions at this point.
     pub(crate) fn scope(&self) -> Scope<'static> {
         let mut scope = Scope::new();
         scope.push("x", self.x);
@@ -93,7 +93,7 @@ impl Point {
     }
 }
 
-/// A key of the scenario with its value, which may hold `${…}`.
+/// A key of the scenario with its value, which may contain `${…}`.
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
     pub(super) key: String,
@@ -103,63 +103,63 @@ pub(super) struct Setting {
 
 #[derive(Clone, Debug)]
 pub(super) enum Base {
-    /// A scenario that ships with the program.
+    /// A built-in scenario.
     Named(String, Range<usize>),
-    /// The file's own, as TOML.
+    /// The scenario of the file, as TOML.
     Inline(String),
-    /// None: all lines are formulae.
+    /// No scenario, because all lines are formulae.
     None,
 }
 
 /// A curve, bar or row.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Its name in claims.
+    /// The name in claims.
     pub name: String,
-    /// Its name in the legend.
+    /// The name in the legend.
     pub label: String,
-    /// The sender, as its row in the table of senders is called.
+    /// The sender's name in the table of senders.
     pub variant: Option<String>,
-    /// The `[[traffic]]` whose flows measures are about, unless they name another.
+    /// The `[[traffic]]` whose flows the measures are about, unless they name another.
     pub group: Option<String>,
-    /// What the paper prints for it: measure and value.
+    /// The numbers that the paper prints: measure and value.
     pub paper: Vec<(String, f64)>,
     pub(super) formula: Option<Formula>,
     pub(super) set: Vec<Setting>,
     pub(super) span: Range<usize>,
 }
 
-/// A line without runs.
+/// The formula of a line without runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Formula {
     pub(crate) ast: AST,
-    /// The index of the measure whose value it gives.
+    /// The index of the measure that the formula computes.
     pub(crate) measure: usize,
     pub(super) span: Range<usize>,
 }
 
 impl Line {
-    /// The formula, for lines that have one in place of runs.
+    /// Returns the formula of a line without runs.
     pub(crate) fn formula(&self) -> Option<&Formula> {
         self.formula.as_ref()
     }
 }
 
-/// A number that is computed of each run.
+/// A number computed from each run.
 #[derive(Clone, Debug)]
 pub struct Measure {
-    /// Its name in claims.
+    /// The name in claims.
     pub name: String,
-    /// Its name on axes, with the unit.
+    /// The name on axes, with the unit.
     pub label: String,
-    /// The lines that have it; all if empty.
+    /// The lines that have the measure; all lines if empty.
     pub(super) lines: Vec<String>,
     pub(crate) ast: AST,
     pub(crate) span: Range<usize>,
 }
 
 impl Measure {
-    /// Whether the line has this measure.
+    /// Returns whether the line has this measure.
     pub(crate) fn is_of(&self, line: &Line) -> bool {
         self.lines.is_empty() || self.lines.contains(&line.name)
     }
@@ -177,27 +177,27 @@ pub(crate) struct Panel {
     pub(crate) y_log: bool,
     pub(crate) x_label: Option<String>,
     pub(crate) x_range: Option<[f64; 2]>,
-    /// Indices of lines.
+    /// The indices of the lines.
     pub(crate) lines: Vec<usize>,
     pub(crate) curves: Vec<TimeCurve>,
     /// The index of the point whose series are drawn.
     pub(crate) at: usize,
     pub(crate) dots: bool,
-    /// A horizontal rule at this height.
+    /// The height of a horizontal rule.
     pub(crate) rule: Option<f64>,
 }
 
-/// A time series to draw.
+/// A time series that a panel draws.
 #[derive(Clone, Debug)]
 pub(crate) struct TimeCurve {
     pub(crate) name: String,
-    /// The index of the line whose run it is taken from.
+    /// The index of the line whose run has the series.
     pub(crate) line: usize,
     pub(crate) ast: AST,
     pub(crate) span: Range<usize>,
 }
 
-/// Something that the paper says of the results.
+/// A claim of the paper about the results.
 #[derive(Clone, Debug)]
 pub(crate) struct Claim {
     pub(crate) text: String,
@@ -205,7 +205,7 @@ pub(crate) struct Claim {
     pub(crate) check: Check,
     pub(crate) expected: Option<String>,
     pub(crate) known: Option<String>,
-    /// Why it fails in full.
+    /// Why the full version fails.
     pub(crate) cause: Option<Cause>,
     pub(crate) other_reading: Option<String>,
     pub(crate) span: Range<usize>,
@@ -214,6 +214,6 @@ pub(crate) struct Claim {
 #[derive(Clone, Debug)]
 pub(crate) enum Check {
     Expression(Box<AST>),
-    /// Why it cannot be tested.
+    /// Why the claim cannot be tested.
     NotTested(String),
 }

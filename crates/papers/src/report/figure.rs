@@ -1,6 +1,7 @@
-//! A figure of a paper, redrawn from what was measured: curves with markers, bars or time series.
+//! A figure of a paper, redrawn from the measured numbers: curves with markers, bars or time
+//! series.
 //!
-//! Two drawing units make about a pixel, as in all plots.
+//! Two drawing units are about one pixel, as in all plots.
 
 mod bars;
 mod curves;
@@ -14,7 +15,7 @@ use crate::reproduce::FigureOutcome;
 use style::WIDTH;
 pub(super) use style::{colours, inks};
 
-/// The drawings of an outcome: the panel's place, its title and the SVG. None for tables.
+/// Returns the drawings of an outcome: the panel's index, its title and the SVG. Tables have none.
 pub(super) fn panels(outcome: &FigureOutcome<'_>) -> Vec<(usize, String, String)> {
     let drawn = |(i, panel): (usize, &Panel)| {
         let svg = match panel.kind {
@@ -28,12 +29,12 @@ pub(super) fn panels(outcome: &FigureOutcome<'_>) -> Vec<(usize, String, String)
     outcome.experiment.panels.iter().enumerate().filter_map(drawn).collect()
 }
 
-/// The figure as one SVG that stands alone; none for tables.
+/// Returns the figure as one self-contained SVG; none for tables.
 pub fn figure_file(outcome: &FigureOutcome<'_>) -> Option<String> {
-    /// Height of a title, and space around all.
+    /// The height of a title, and the margin.
     const TITLE: usize = 30;
     const EDGE: usize = 12;
-    /// Half of the drawing units, as on a page.
+    /// Drawing units per pixel, as on a page.
     const SCALE: usize = 2;
     let panels = panels(outcome);
     if panels.is_empty() {
@@ -74,7 +75,7 @@ pub fn figure_file(outcome: &FigureOutcome<'_>) -> Option<String> {
     ))
 }
 
-/// The height of a drawing, in its own units.
+/// Returns the height of a drawing in its units.
 fn height_of(svg: &str) -> usize {
     let view = svg.split_once("viewBox=\"").and_then(|(_, rest)| rest.split_once('"'));
     view.and_then(|(view, _)| view.rsplit(' ').next()?.parse().ok()).unwrap_or(0)
@@ -89,10 +90,10 @@ mod tests {
     use crate::experiment::Experiment;
     use unruffled_lab::report::look;
 
-    /// Outcomes without numbers, as far as styles need them.
+    /// An outcome without numbers, sufficient for styles.
     fn outcome(experiment: &Experiment) -> FigureOutcome<'_> {
         let line = |line: &crate::experiment::Line| crate::reproduce::LineOutcome {
-            // The groups of the papers' experiments are called as those who send in them.
+            // The groups of the papers' experiments have the names of their senders.
             variant: line.group.clone().or(line.variant.clone()).unwrap_or_default(),
             constant: false,
             values: Vec::new(),
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_its_senders_colour_in_every_figure_and_no_two_look_alike() {
+    fn a_line_has_the_colour_of_its_sender_in_every_figure_and_no_two_lines_look_alike() {
         for experiment in Experiment::all(false).expect("the program's own") {
             let outcome = outcome(&experiment);
             for panel in experiment.panels.iter().filter(|panel| panel.kind != Kind::Table) {
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_units_place_is_at_the_end_of_a_label() {
+    fn a_unit_is_read_from_the_end_of_a_label() {
         assert_eq!(["goodput (Mb/s)", "share (of all) (%)", "β"].map(unit), ["Mb/s", "%", ""]);
         assert_eq!(said(3.0, 0.25, "Mb/s"), "3 ± 0.25 Mb/s");
         assert_eq!(said(12_345.0, 0.0, ""), "12,345");

@@ -1,4 +1,4 @@
-//! Evaluates the measures of an experiment on the record of a run.
+//! The evaluation of an experiment's measures on the record of a run.
 
 mod functions;
 mod run;
@@ -14,7 +14,7 @@ use super::curve::{self, TimeSeries};
 use crate::experiment::Point;
 use crate::expression::{self, ExpressionError};
 
-/// Evaluates measures.
+/// An evaluator of measures.
 pub(super) struct Meter {
     engine: Engine,
     run: Rc<RefCell<Run>>,
@@ -29,14 +29,14 @@ impl Meter {
         Self { engine, run }
     }
 
-    /// What follows is about this run.
-    pub(super) fn turn_to(&self, record: RunRecord, group: Option<&str>) {
+    /// Sets the run that expressions are about.
+    pub(super) fn set_run(&self, record: RunRecord, group: Option<&str>) {
         let flows = record.flows.iter().map(fields).collect();
         let links = record.links.iter().map(fields).collect();
         self.run.replace(Run { record, flows, links, group: group.map(str::to_owned) });
     }
 
-    /// Who sends in the line's group, or in all.
+    /// Returns the senders of the line's group, or of all groups.
     pub(super) fn senders(&self) -> String {
         let run = self.run.borrow();
         let mut names: Vec<&str> = Vec::new();
@@ -49,12 +49,12 @@ impl Meter {
         names.join(", ")
     }
 
-    /// The number that the expression gives of the run.
+    /// Evaluates the expression to a number.
     pub(super) fn number(&self, ast: &AST, point: &Point) -> Result<f64, ExpressionError> {
         expression::number(&self.engine, &mut point.scope(), ast)
     }
 
-    /// The time series that the expression gives of the run.
+    /// Evaluates the expression to a time series.
     pub(super) fn curve(&self, ast: &AST, point: &Point) -> Result<TimeSeries, ExpressionError> {
         let value = self.engine.eval_ast_with_scope::<Dynamic>(&mut point.scope(), ast)?;
         let found = value.type_name();
@@ -86,7 +86,7 @@ mod tests {
             }],
         };
         let meter = Meter::new();
-        meter.turn_to(record, group);
+        meter.set_run(record, group);
         meter
     }
 
@@ -97,9 +97,9 @@ mod tests {
     }
 
     #[test]
-    fn a_record_answers_by_flow_group_link_and_series() {
+    fn a_record_is_read_by_flow_group_link_and_series() {
         let all = meter(None);
-        for (text, wanted) in [
+        for (text, expected) in [
             ("goodput()", 12.0),
             ("goodput('a') / 1e6", 4e-6),
             ("mean_goodput('a')", 2.0),
@@ -117,13 +117,13 @@ mod tests {
             ("1 / 2", 0.5),
             ("flows()", 3.0),
         ] {
-            assert_eq!(number(&all, text), Ok(wanted), "{text}");
+            assert_eq!(number(&all, text), Ok(expected), "{text}");
         }
         assert_eq!(all.senders(), "sender of a, sender of b");
     }
 
     #[test]
-    fn a_line_of_a_group_means_that() {
+    fn measures_of_a_line_with_a_group_are_of_that_group() {
         let own = meter(Some("a"));
         assert_eq!(number(&own, "goodput()"), Ok(4.0));
         assert_eq!(number(&own, "goodput('b')"), Ok(8.0));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sender_does_not_have_is_no_number() {
+    fn a_metric_that_a_sender_lacks_is_nan() {
         assert!(number(&meter(None), "mean('fa_ratio')").is_ok_and(f64::is_nan));
         assert_eq!(number(&meter(None), "finite(mean('fa_ratio'), 0)"), Ok(0.0));
     }
@@ -141,7 +141,7 @@ mod tests {
         let meter = meter(None);
         let points = (0..1000).map(|second| (f64::from(second), 1.0)).collect();
         let series = Series { subject: "l".to_owned(), quantity: Quantity::Queue, points };
-        meter.turn_to(RunRecord { series: vec![series], ..RunRecord::default() }, None);
+        meter.set_run(RunRecord { series: vec![series], ..RunRecord::default() }, None);
         let text = "let c = series('l', 'queue'); let a = []; for i in 0..N { a.push(c); } N";
         assert_eq!(number(&meter, &text.replace('N', "200")), Ok(200.0));
         let message = number(&meter, &text.replace('N', "19000")).expect_err("is too much");
@@ -149,15 +149,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_infinite_is_no_number() {
+    fn infinite_numbers_become_nan() {
         for text in ["1 / 0", "-1 / 0", "ln(0)"] {
             assert!(number(&meter(None), text).is_ok_and(f64::is_nan), "{text}");
         }
     }
 
     #[test]
-    fn what_is_not_there_is_an_error_that_says_what_is() {
-        for (text, wanted) in [
+    fn an_absent_name_is_an_error_that_lists_the_alternatives() {
+        for (text, expected) in [
             ("goodput('c')", "no flows of \"c\": expected one of a, b"),
             ("sum('speed')", "no number \"speed\": expected one of "),
             ("link('m', 'drop_rate')", "no link \"m\": expected one of l"),
@@ -168,7 +168,7 @@ mod tests {
             ("frobnicate()", "no function frobnicate()"),
         ] {
             let message = number(&meter(None), text).expect_err(text);
-            assert!(message.contains(wanted), "{text}: {message}");
+            assert!(message.contains(expected), "{text}: {message}");
         }
     }
 }

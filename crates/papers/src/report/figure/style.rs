@@ -10,21 +10,21 @@ use unruffled_lab::report::plot;
 use crate::experiment::{Experiment, Kind, Panel};
 use crate::reproduce::FigureOutcome;
 
-/// Width of a drawing.
+/// The width of a drawing.
 pub(super) const WIDTH: i32 = 1060;
-/// Below the axes, for ticks and label.
+/// The space below the axes for ticks and the label.
 pub(super) const BELOW: i32 = 96;
-/// Height of a line of the legend.
+/// The height of a line of the legend.
 pub(super) const ROW: i32 = 40;
 
-/// Whether a panel shows a line: it has the panel's measure.
+/// Returns whether a panel shows a line: whether the line has the panel's measure.
 pub(super) fn shows(experiment: &Experiment, panel: &Panel, line: usize) -> bool {
     let line = &experiment.lines[line];
     experiment.measures[panel.y].is_of(line)
         && line.formula().is_none_or(|formula| formula.measure == panel.y)
 }
 
-/// Whether any drawing shows a line.
+/// Returns whether any drawing shows a line.
 pub(super) fn is_drawn(experiment: &Experiment, line: usize) -> bool {
     experiment.panels.iter().any(|panel| {
         panel.lines.contains(&line)
@@ -36,25 +36,26 @@ pub(super) fn is_drawn(experiment: &Experiment, line: usize) -> bool {
     })
 }
 
-/// How a line is drawn.
+/// The style of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Style {
     pub(super) ink: Ink,
-    /// Its marker's place in their list.
+    /// The index of the marker.
     pub(super) marker: usize,
-    /// Its dashes' place in their list; 0 has none.
+    /// The index of the dash pattern; 0 is solid.
     pub(super) dash: usize,
 }
 
-/// Who sends the flows that a line is about; none where it is a formula.
+/// Returns the sender of the flows of a line; none for a formula.
 pub(super) fn sender<'o>(outcome: &'o FigureOutcome<'_>, line: usize) -> Option<&'o str> {
     let own = &outcome.experiment.lines[line];
     let of_group = own.group.as_ref().map(|_| outcome.lines[line].variant.as_str());
     of_group.filter(|name| !name.is_empty()).or(own.variant.as_deref())
 }
 
-/// The style of a line, the same in all panels: the colour is its sender's, as everywhere; what else one
-/// sender has in the figure, under another name in the legends, differs in its marker and its dashes.
+/// Returns the style of a line, which is the same in all panels. The colour is that of its sender
+/// in all reports. Several lines of one sender, with different names in the legend, differ by
+/// marker and dashes.
 pub(super) fn style(outcome: &FigureOutcome<'_>, line: usize) -> Style {
     let experiment = outcome.experiment;
     let of = sender(outcome, line);
@@ -79,13 +80,13 @@ pub(super) fn style(outcome: &FigureOutcome<'_>, line: usize) -> Style {
     }
 }
 
-/// The inks of all lines that are drawn.
+/// Returns the inks of all lines.
 pub(in crate::report) fn inks(outcome: &FigureOutcome<'_>) -> Vec<Ink> {
     let lines = (0..outcome.experiment.lines.len()).map(|line| style(outcome, line).ink);
     lines.chain((0..look::OTHERS.len()).map(|nth| look::other(nth).ink)).collect()
 }
 
-/// The custom property of the colour of each line that is drawn, by its name.
+/// Returns the custom property of the colour of each drawn line, by name.
 pub(in crate::report) fn colours(outcome: &FigureOutcome<'_>) -> Value {
     let experiment = outcome.experiment;
     let drawn = (0..experiment.lines.len()).filter(|&line| is_drawn(experiment, line));
@@ -94,13 +95,13 @@ pub(in crate::report) fn colours(outcome: &FigureOutcome<'_>) -> Value {
     Value::from(drawn.map(colour).collect::<BTreeMap<_, _>>())
 }
 
-/// The unit in an axis' label: what stands in parentheses at its end.
+/// Returns the unit in the label of an axis: the text in parentheses at its end.
 pub(super) fn unit(label: &str) -> &str {
     let inside = label.strip_suffix(')').and_then(|label| label.rsplit_once('('));
     inside.map_or("", |(_, unit)| unit)
 }
 
-/// A number as it is said where the pointer rests, with the half-width of its interval and its unit.
+/// Formats a number for a tooltip, with the half-width of its interval and its unit.
 pub(super) fn said(mean: f64, half: f64, unit: &str) -> String {
     let half = if half > 0.0 { format!(" ± {}", plot::value(half)) } else { String::new() };
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };

@@ -11,16 +11,16 @@ use crate::expression::Evaluated;
 #[derive(Debug, Default)]
 pub(super) struct Run {
     pub(super) record: RunRecord,
-    /// The fields of each flow and each link by name.
+    /// The fields of each flow by name.
     pub(super) flows: Vec<Map<String, Value>>,
     pub(super) links: Vec<Map<String, Value>>,
-    /// The line's own group.
+    /// The group of the line.
     pub(super) group: Option<String>,
 }
 
 impl Run {
-    /// The values of `field` of the flows of a group: of the line's own if none is named, of all if
-    /// the line has none.
+    /// Returns the values of `field` of the flows of a group. Without a group, they are those of
+    /// the line's group, or of all flows.
     pub(super) fn values(&self, field: &str, group: Option<&str>) -> Evaluated<Vec<f64>> {
         let group = group.or(self.group.as_deref());
         let mut values = Vec::new();
@@ -45,14 +45,15 @@ impl Run {
     }
 
     pub(super) fn series(&self, subject: &str, quantity: &str) -> Evaluated<TimeSeries> {
-        let wanted = Quantity::ALL.into_iter().find(|q| q.name() == quantity).ok_or_else(|| {
-            let names = Quantity::ALL.map(Quantity::name).join(", ");
-            format!("no quantity {quantity:?}: expected one of {names}")
-        })?;
+        let requested =
+            Quantity::ALL.into_iter().find(|q| q.name() == quantity).ok_or_else(|| {
+                let names = Quantity::ALL.map(Quantity::name).join(", ");
+                format!("no quantity {quantity:?}: expected one of {names}")
+            })?;
         let found =
-            self.record.series.iter().find(|s| s.subject == subject && s.quantity == wanted);
+            self.record.series.iter().find(|s| s.subject == subject && s.quantity == requested);
         let found = found.ok_or_else(|| {
-            let known = self.record.series.iter().filter(|s| s.quantity == wanted);
+            let known = self.record.series.iter().filter(|s| s.quantity == requested);
             let known: Vec<&str> = known.map(|s| s.subject.as_str()).collect();
             let expected = if known.is_empty() {
                 format!("record.series = [{quantity:?}] in the scenario")
@@ -65,7 +66,7 @@ impl Run {
     }
 }
 
-/// The fields of a record by name.
+/// Returns the fields of a record by name.
 pub(super) fn fields(of: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(of) {
         Ok(Value::Object(fields)) => fields,
@@ -73,7 +74,7 @@ pub(super) fn fields(of: &impl Serialize) -> Map<String, Value> {
     }
 }
 
-/// A field as a number; what a sender does not have is no number.
+/// Returns a field as a number; NaN if the sender lacks it.
 pub(super) fn value(fields: &Map<String, Value>, name: &str) -> Evaluated<f64> {
     match fields.get(name) {
         Some(Value::Null) => Ok(f64::NAN),
