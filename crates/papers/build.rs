@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// The papers, in the order in which they are shown.
+/// The papers in their order of presentation.
 const PAPERS: [&str; 5] = ["rr-tcp", "avg-dev", "tcp-pr", "tcp-dcr", "wb-rto"];
 
 fn main() {
@@ -13,7 +13,7 @@ fn main() {
     fs::write(out.join("experiments.rs"), experiments(&crate_dir)).expect("can be written");
 }
 
-/// A table of the experiments: id and text.
+/// Generates the table of the experiments: id and text.
 fn experiments(crate_dir: &Path) -> String {
     let folder = crate_dir.join("experiments");
     println!("cargo::rerun-if-changed={}", folder.display());
@@ -44,7 +44,7 @@ fn experiments(crate_dir: &Path) -> String {
     table + "];\n"
 }
 
-/// The files below `path` with that ending, in order.
+/// Finds the files below `path` with that extension, in order.
 fn find(path: &Path, ending: &str, into: &mut Vec<PathBuf>) {
     if path.is_file() {
         into.push(path.to_owned());

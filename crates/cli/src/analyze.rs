@@ -67,10 +67,10 @@ fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error>
     output::check(&[("the capture", Some(&arguments.capture))], &files, arguments.force)?;
     // Checked first, since a capture may take long to read.
     Variant::parse(&arguments.sender)
-        .map_err(|reason| scenario::Error::Variant { place: "--sender".to_owned(), reason })?;
+        .map_err(|source| scenario::Error::Variant { place: "--sender".to_owned(), source })?;
     let dots = if arguments.report.is_some() { report::DOTS } else { 0 };
     let read = analyze(&arguments.capture, Limits { dots, ..Limits::default() })
-        .map_err(|reason| Error::Capture { name: name.clone(), reason })?;
+        .map_err(|source| Error::Capture { name: name.clone(), source })?;
     let Read { found, damage, interrupt } = read;
     if interrupt.has_arrived() {
         let packets = count(found.totals.frames, "packet");
@@ -121,7 +121,7 @@ fn scenario(
     transfers: &[Transfer<'_>],
     path: &Path,
 ) -> Result<Written, Error> {
-    let unfit = |reason| Error::Unfit { name: name.to_owned(), reason };
+    let unfit = |source| Error::Unfit { name: name.to_owned(), source };
     let chosen = transfer::numbered(transfers, arguments.transfer).map_err(unfit)?;
     let fit = fit::fit(name, chosen.direction, &chosen.losses, &arguments.sender, never())
         .map_err(unfit)?;

@@ -107,7 +107,7 @@ fn refuse(error: impl std::fmt::Display) -> ExitCode {
 /// Returns a pool of `jobs` threads, or of one for each core.
 fn pool(jobs: Option<u16>) -> Result<rayon::ThreadPool, Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.map_or(0, usize::from)).build();
-    pool.map_err(|error| Error::Threads { reason: error.to_string() })
+    pool.map_err(Error::Threads)
 }
 
 /// Prints one line on standard error, even if names in it contain line breaks.

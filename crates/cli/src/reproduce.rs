@@ -183,7 +183,7 @@ fn experiments(arguments: &Arguments) -> Result<Vec<Experiment>, Error> {
 /// Reads the list of claims that should hold.
 fn baseline(path: &Path) -> Result<BTreeSet<String>, Error> {
     let text = unruffled_scenario::text::read(path)
-        .map_err(|reason| Error::NoList { name: path.display().to_string(), reason })?;
+        .map_err(|source| Error::NoList { name: path.display().to_string(), source })?;
     let lines = text.lines().map(str::trim).enumerate();
     let claims = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let claim = |(at, line): (usize, &str)| match line.split_once(": ") {

@@ -81,10 +81,10 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 fn execute(arguments: &Arguments) -> Result<String, Error> {
     let path = place(arguments.store.as_deref(), false).ok_or_else(|| Error::Store {
         path: PathBuf::from("--store"),
-        reason: StoreError::NoPlace,
+        source: StoreError::NoPlace,
     })?;
     if !path.exists() {
-        return Err(Error::Store { path, reason: StoreError::Missing });
+        return Err(Error::Store { path, source: StoreError::Missing });
     }
     match &arguments.action {
         None | Some(Action::Show) => show(&Store::look(&path)?),
@@ -130,7 +130,7 @@ fn export(store: &Store, file: &Path, force: bool) -> Result<String, Error> {
     let out = file == Path::new("-");
     let file = if out { Path::new("standard output") } else { file };
     let named = |error| match error {
-        Error::Output { reason, .. } => Error::output(file, reason),
+        Error::Output { source, .. } => Error::output(file, source),
         other => other,
     };
     if out {
@@ -139,7 +139,7 @@ fn export(store: &Store, file: &Path, force: bool) -> Result<String, Error> {
         let written = written.and_then(|()| out.flush().map_err(|e| Error::output(file, e)));
         return match written {
             // A reader that has closed the pipe is no error.
-            Err(Error::Output { reason, .. }) if reason.kind() == ErrorKind::BrokenPipe => {
+            Err(Error::Output { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {
                 Ok(String::new())
             }
             written => written.map(|()| String::new()),

@@ -162,7 +162,7 @@ fn python() -> Command {
 
 /// Draws the coordinates of a Latin hypercube, point by point.
 fn draw(file: &Path, hypercube: Hypercube) -> Result<Vec<f64>, Error> {
-    let refused = |reason: String| Error::Latin { file: file.to_owned(), reason };
+    let refused = |message: String| Error::Latin { file: file.to_owned(), message };
     let Hypercube { points, dimensions, seed } = hypercube;
     let numbers = [points.to_string(), dimensions.to_string(), seed.to_string()];
     let drawn = python().args(["-c", LATIN_SCRIPT]).args(numbers).stdin(Stdio::null()).output();

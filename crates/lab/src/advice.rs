@@ -6,6 +6,7 @@
 mod kind;
 mod plan;
 mod render;
+mod role;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -14,4 +15,5 @@ pub use kind::{Action, Advice, CaptureReason};
 pub use plan::{Written, plan};
 pub use render::{COMMAND, lines};
 pub(crate) use render::{for_largest, render};
-pub use step::{Role, Site, Step};
+pub use role::Role;
+pub use step::{Site, Step};

@@ -4,8 +4,9 @@ use comfy_table::Cell;
 use serde::Serialize;
 
 use crate::record::{Comparison, RunRow};
-use crate::summary::{number, summaries};
+use crate::summary::summaries;
 use crate::table;
+use crate::text::number;
 
 /// The same comparison, again and again with one key changed.
 #[derive(Clone, Debug, PartialEq)]

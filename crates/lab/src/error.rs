@@ -1,4 +1,5 @@
-//! What can be wrong with what a person gave: one line that says where, and what was expected.
+//! Errors of runs, sweeps, stores, captures and files. Each prints as one line that says where the fault
+//! is and what was expected.
 
 mod fit;
 mod store;
@@ -9,63 +10,60 @@ use crate::cancel::RunError;
 pub use fit::FitError;
 pub use store::StoreError;
 
-/// A wrong scenario, grid, store, capture or file. Prints as one line.
+/// An error of a scenario, a sweep, a store, a capture or a file. Prints as one line.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A wrong scenario or sender.
+    /// A scenario or a sender is wrong.
     #[error(transparent)]
     Scenario(#[from] unruffled_scenario::Error),
+    /// A run has no result.
+    #[error(transparent)]
+    Run(#[from] RunError),
     /// A store of runs cannot be used.
-    #[error("{}: {reason}", path.display())]
+    #[error("{}: {source}", path.display())]
     Store {
         /// The file.
         path: PathBuf,
         /// What is wrong, and what was expected.
-        reason: StoreError,
+        source: StoreError,
     },
-    /// A run has no result.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// Results of runs that were made elsewhere cannot be taken in.
-    #[error("runs from elsewhere: {reason}")]
-    Parcel {
-        /// What they are, and what was expected.
-        reason: String,
-    },
-    /// Nobody draws the Latin hypercube that a grid asks for.
-    #[error("{}: sample.method: latin is drawn by SciPy: {reason}", file.display())]
+    /// Runs that were made by another process cannot be used.
+    #[error("runs from elsewhere: {0}")]
+    Parcel(#[from] ParcelError),
+    /// The Latin hypercube of a grid cannot be drawn.
+    #[error("{}: sample.method: latin is drawn by SciPy: {message}", file.display())]
     Latin {
         /// The grid file.
         file: PathBuf,
-        /// Why it could not be drawn.
-        reason: String,
+        /// What Python reports, or what was expected.
+        message: String,
     },
     /// A capture cannot be read.
-    #[error("{name}: {reason}")]
+    #[error("{name}: {source}")]
     Capture {
         /// The file.
         name: String,
-        /// Why.
-        reason: unruffled_capture::Error,
+        /// The error of reading it.
+        source: unruffled_capture::Error,
     },
     /// No path can be fitted to a capture.
-    #[error("{name}: {reason}")]
+    #[error("{name}: {source}")]
     Unfit {
         /// The file.
         name: String,
-        /// Why.
-        reason: FitError,
+        /// Why not.
+        source: FitError,
     },
-    /// A file would take another's place.
+    /// Writing a file would replace another one.
     #[error("{}: would replace {what}: expected another file", path.display())]
     Overwrites {
         /// The file.
         path: PathBuf,
-        /// What is there, or would be.
+        /// What it would replace.
         what: &'static str,
     },
-    /// A file that somebody else has written would be lost.
+    /// Writing a file would replace one that this program has not written.
     #[error(
         "{}: there already, and not {kind}: expected another file, or --force",
         path.display()
@@ -76,25 +74,48 @@ pub enum Error {
         /// What would be written.
         kind: &'static str,
     },
-    /// The threads that were asked for cannot be had.
-    #[error("--jobs: expected fewer threads: {reason}")]
-    Threads {
-        /// Why.
-        reason: String,
-    },
+    /// The requested threads cannot be started.
+    #[error("--jobs: expected fewer threads: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
     /// A file cannot be written.
-    #[error("{}: cannot be written: {reason}", path.display())]
+    #[error("{}: cannot be written: {source}", path.display())]
     Output {
         /// The file.
         path: PathBuf,
-        /// Why.
-        reason: std::io::Error,
+        /// The error of writing it.
+        source: std::io::Error,
     },
 }
 
+/// Why runs that were made by another process cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParcelError {
+    /// They are of another version of the model.
+    #[error("version {found} of the model: expected {expected}: the same unruffled everywhere")]
+    OtherModel {
+        /// Their version.
+        found: String,
+        /// The version of this program.
+        expected: &'static str,
+    },
+    /// The octets are neither runs nor results.
+    #[error("not runs, nor their results")]
+    NotRuns,
+    /// The octets are no sweep.
+    #[error("no sweep of this version of unruffled")]
+    NotSweep,
+    /// The results are of runs that the plan does not have.
+    #[error("runs of another plan")]
+    OtherPlan,
+    /// A sender with parts from outside the program is absent.
+    #[error("a sender with parts from outside is missing")]
+    MissingSender,
+}
+
 impl Error {
-    /// The same with the flag that gave a key's value, or the senders, in place of `--set`; `flags` are
-    /// keys and their flags.
+    /// Names the flag that gave a key's value, or the senders, in place of `--set`. `flags` are keys with
+    /// their flags.
     #[must_use]
     pub fn by_flag(self, flags: &[(&str, &'static str)]) -> Self {
         match self {
@@ -103,8 +124,8 @@ impl Error {
         }
     }
 
-    /// The file at `path` cannot be written.
-    pub fn output(path: &Path, reason: std::io::Error) -> Self {
-        Self::Output { path: path.to_owned(), reason }
+    /// Returns the error of writing the file at `path`.
+    pub fn output(path: &Path, source: std::io::Error) -> Self {
+        Self::Output { path: path.to_owned(), source }
     }
 }

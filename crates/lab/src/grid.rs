@@ -24,6 +24,3 @@ pub use plan::{Plan, Value};
 pub use sample::Hypercube;
 pub use shown::{Standing, announcement};
 pub use sweep::{Sweep, Watch};
-
-/// Points of a sweep at most.
-const MOST_POINTS: usize = 10_000_000;

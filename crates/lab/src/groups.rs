@@ -5,7 +5,7 @@ use unruffled_measure::{FlowRecord, LinkRecord, jain, share};
 use crate::rate::Scale;
 use crate::record::{Beside, Comparison, VariantRuns};
 use crate::statistics::Estimate;
-use crate::summary::number;
+use crate::text::number;
 
 /// A table: heads, the same where names leave less room, and lines with as many cells.
 pub(crate) struct TextTable {

@@ -1,5 +1,20 @@
 //! Runs of scenarios, and what people look at afterwards: rows, tables, reports, sweeps, and the path that
 //! a capture shows.
+//!
+//! # Examples
+//! ```
+//! use unruffled_lab::run::run;
+//! use unruffled_lab::{Scenario, cancel};
+//!
+//! // Every second packet is late by 200 ms.
+//! let scenario = Scenario::load("half-late", &["duration=5 s".to_owned()])?;
+//! let senders = scenario.senders(&["unruffled".to_owned(), "sack".to_owned()], "here")?;
+//! let goodput = |sender| -> Result<f64, unruffled_lab::Error> {
+//!     Ok(run(&scenario, sender, 1, None, cancel::never())?.flow.goodput_bps)
+//! };
+//! assert!(goodput(&senders[0])? > 5.0 * goodput(&senders[1])?);
+//! # Ok::<(), unruffled_lab::Error>(())
+//! ```
 
 pub mod advice;
 pub mod analysis;
@@ -19,6 +34,7 @@ mod rate;
 pub mod record;
 pub mod reference;
 pub mod report;
+mod row;
 pub mod run;
 pub mod senders;
 pub mod stacked;

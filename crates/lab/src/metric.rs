@@ -6,7 +6,7 @@
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use crate::record::RunRow;
+use crate::row::RunRow;
 
 /// A number of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,21 +110,16 @@ impl Metric {
     }
 }
 
-/// A metric that the field of that name in the flow's record counts.
-macro_rules! count {
-    ($field:ident $(in $group:ident)?, $short:literal, $heading:literal, $kernel:expr) => {
-        Metric {
-            name: stringify!($field),
-            short: $short,
-            heading: $heading,
-            unit: Unit::Times,
-            extract: Extract::Count {
-                get: |row| row.flow$(.$group)?.$field,
-                put: |row, count| row.flow$(.$group)?.$field = count,
-                kernel: &$kernel,
-            },
-        }
-    };
+/// A metric that a field of the flow's record counts.
+const fn count(
+    name: &'static str,
+    short: &'static str,
+    heading: &'static str,
+    get: fn(&RunRow) -> u64,
+    put: fn(&mut RunRow, u64),
+    kernel: &'static [Counter],
+) -> Metric {
+    Metric { name, short, heading, unit: Unit::Times, extract: Extract::Count { get, put, kernel } }
 }
 
 /// A number that every sender has.
@@ -162,8 +157,14 @@ pub(crate) const DURATION: Metric =
     number("duration_s", "s", "Measured time, s", Unit::Seconds, |row| row.flow.duration_s);
 
 /// Segments that reached the receiving application in order, once each.
-pub(crate) const DELIVERED: Metric =
-    count!(delivered_segments, "delivered", "Segments delivered", []);
+pub(crate) const DELIVERED: Metric = count(
+    "delivered_segments",
+    "delivered",
+    "Segments delivered",
+    |row| row.flow.delivered_segments,
+    |row, count| row.flow.delivered_segments = count,
+    &[],
+);
 
 /// Payload delivered in order over the measured time.
 pub(crate) const GOODPUT: Metric =
@@ -171,40 +172,64 @@ pub(crate) const GOODPUT: Metric =
 
 /// Data segments sent, retransmissions included. A kernel's are all but those, which it counts by
 /// themselves (RFC 4022, tcpOutSegs), and those that carry no data are among them.
-pub(crate) const SENT: Metric = count!(
-    sent_segments in sending,
+pub(crate) const SENT: Metric = count(
+    "sent_segments",
     "sent",
     "Segments sent",
-    [tcp("OutSegs"), tcp("RetransSegs")]
+    |row| row.flow.sending.sent_segments,
+    |row, count| row.flow.sending.sent_segments = count,
+    &[tcp("OutSegs"), tcp("RetransSegs")],
 );
 
 /// Retransmissions of any cause.
-pub(crate) const RETRANSMITS: Metric =
-    count!(retransmits in sending, "rtx", "Retransmissions", [tcp("RetransSegs")]);
+pub(crate) const RETRANSMITS: Metric = count(
+    "retransmits",
+    "rtx",
+    "Retransmissions",
+    |row| row.flow.sending.retransmits,
+    |row, count| row.flow.sending.retransmits = count,
+    &[tcp("RetransSegs")],
+);
 
 /// Times that loss detection entered recovery (not timeouts).
-pub(crate) const FAST_RETRANSMITS: Metric = count!(
-    fast_retransmits in sending,
+pub(crate) const FAST_RETRANSMITS: Metric = count(
+    "fast_retransmits",
     "fast rtx",
     "Fast retransmits",
-    [ext("TCPSackRecovery"), ext("TCPRenoRecovery")]
+    |row| row.flow.sending.fast_retransmits,
+    |row, count| row.flow.sending.fast_retransmits = count,
+    &[ext("TCPSackRecovery"), ext("TCPRenoRecovery")],
 );
 
 /// Those of which every retransmission proved spurious; a kernel's are those that it undid.
-pub(crate) const SPURIOUS_FAST_RETRANSMITS: Metric = count!(
-    false_fast_retransmits in sending,
+pub(crate) const SPURIOUS_FAST_RETRANSMITS: Metric = count(
+    "false_fast_retransmits",
     "spurious",
     "of\u{a0}these spurious",
-    [ext("TCPFullUndo"), ext("TCPPartialUndo"), ext("TCPDSACKUndo")]
+    |row| row.flow.sending.false_fast_retransmits,
+    |row, count| row.flow.sending.false_fast_retransmits = count,
+    &[ext("TCPFullUndo"), ext("TCPPartialUndo"), ext("TCPDSACKUndo")],
 );
 
 /// Retransmission timeouts.
-pub(crate) const TIMEOUTS: Metric =
-    count!(timeouts in sending, "timeouts", "Timeouts", [ext("TCPTimeouts")]);
+pub(crate) const TIMEOUTS: Metric = count(
+    "timeouts",
+    "timeouts",
+    "Timeouts",
+    |row| row.flow.sending.timeouts,
+    |row, count| row.flow.sending.timeouts = count,
+    &[ext("TCPTimeouts")],
+);
 
 /// Those of which every retransmission proved spurious.
-pub(crate) const SPURIOUS_TIMEOUTS: Metric =
-    count!(false_timeouts in sending, "spur. RTO", "of\u{a0}these spurious", [ext("TCPLossUndo")]);
+pub(crate) const SPURIOUS_TIMEOUTS: Metric = count(
+    "false_timeouts",
+    "spur. RTO",
+    "of\u{a0}these spurious",
+    |row| row.flow.sending.false_timeouts,
+    |row, count| row.flow.sending.false_timeouts = count,
+    &[ext("TCPLossUndo")],
+);
 
 /// Mean over time of the duplicate threshold; none for senders that work in time alone.
 pub(crate) const DUPTHRESH: Metric =
@@ -223,11 +248,13 @@ pub(crate) const OUT_OF_ORDER_RATE: Metric =
     });
 
 /// Holes that closed by late arrival, as the sender measured them.
-pub(crate) const REORDERING_EVENTS: Metric = count!(
-    reordering_events in sending,
+pub(crate) const REORDERING_EVENTS: Metric = count(
+    "reordering_events",
     "reord",
     "Reorderings seen",
-    [ext("TCPSACKReorder"), ext("TCPTSReorder"), ext("TCPRenoReorder")]
+    |row| row.flow.sending.reordering_events,
+    |row, count| row.flow.sending.reordering_events = count,
+    &[ext("TCPSACKReorder"), ext("TCPTSReorder"), ext("TCPRenoReorder")],
 );
 
 /// Mean over time of the congestion window; none where it cannot be seen.
@@ -237,16 +264,28 @@ pub(crate) const CWND: Metric =
     });
 
 /// Tail loss probes sent.
-pub(crate) const LOSS_PROBES: Metric =
-    count!(loss_probes in sending, "probes", "Tail loss probes", [ext("TCPLossProbes")]);
+pub(crate) const LOSS_PROBES: Metric = count(
+    "loss_probes",
+    "probes",
+    "Tail loss probes",
+    |row| row.flow.sending.loss_probes,
+    |row, count| row.flow.sending.loss_probes = count,
+    &[ext("TCPLossProbes")],
+);
 
 /// The FA ratio at the end of the run (RR-TCP only).
 pub(crate) const FA_RATIO: Metric =
     optional("fa_ratio", "FA %", "FA ratio,\u{a0}%", Unit::Share, |row| row.flow.means.fa_ratio);
 
 /// Segments that the receiver reported by DSACK as having come before.
-pub(crate) const DSACKS: Metric =
-    count!(dsacks in sending, "DSACK", "DSACKs", [ext("TCPDSACKRecv"), ext("TCPDSACKOfoRecv")]);
+pub(crate) const DSACKS: Metric = count(
+    "dsacks",
+    "DSACK",
+    "DSACKs",
+    |row| row.flow.sending.dsacks,
+    |row, count| row.flow.sending.dsacks = count,
+    &[ext("TCPDSACKRecv"), ext("TCPDSACKOfoRecv")],
+);
 
 /// The metrics of a [`RunRow`], in the order of its fields in JSON and CSV.
 pub const METRICS: [Metric; 17] = [

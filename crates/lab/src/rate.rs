@@ -1,6 +1,6 @@
 //! A bit rate, as people read it, in the unit that suits it.
 
-use crate::summary::number;
+use crate::text::number;
 
 /// A unit of bit rates, and what heads say of numbers in it.
 #[derive(Debug, PartialEq)]

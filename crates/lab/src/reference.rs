@@ -6,19 +6,22 @@
 //! receiver's window, the handshake and the application. So no sender delivers more.
 
 mod alone;
+mod limit;
 mod ways;
+mod without;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use unruffled_measure::FlowRecord;
 use unruffled_sim::{App, Arrivals, Spread};
-use unruffled_units::{Duration, Instant};
 
 use alone::Alone;
 use unruffled_scenario::{Scenario, Traffic};
 
 use crate::cancel::{CancellationToken, RunError};
+pub use limit::Limit;
 use ways::{directed, payload};
+pub(crate) use without::without;
 
 /// What the compared traffic delivers over the undisturbed path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,41 +31,6 @@ pub struct Reference {
     by_seed: Vec<f64>,
     /// What sets it.
     pub limit: Limit,
-}
-
-/// What sets the goodput of the undisturbed path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Limit {
-    /// The rates of the links.
-    Links,
-    /// The receiver's window: the path holds more than it allows.
-    Window,
-    /// The transfer is over before the path is full, so that delays decide.
-    Length,
-    /// The application: it pauses.
-    Application,
-}
-
-impl Limit {
-    /// Its name in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Links => "links",
-            Self::Window => "window",
-            Self::Length => "length",
-            Self::Application => "application",
-        }
-    }
-
-    /// What it is, in words.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Links => "link rates",
-            Self::Window => "receiver's window",
-            Self::Length => "length of the transfer",
-            Self::Application => "application",
-        }
-    }
 }
 
 impl Reference {
@@ -133,18 +101,6 @@ fn seeds(scenario: &Scenario) -> std::ops::RangeInclusive<u64> {
             && (group.ways.len() < 2 || group.spread == Spread::RoundRobin)
     });
     1..=if same { 1 } else { scenario.seeds }
-}
-
-/// The same with only the groups that `stays` picks. The others keep their places, so that what is
-/// random stays as it is, and start after the end.
-pub(crate) fn without(scenario: &Scenario, stays: impl Fn(&Traffic) -> bool) -> Scenario {
-    let mut scenario = scenario.clone();
-    let after = Instant::ZERO + scenario.duration + Duration::from_secs(1);
-    for group in scenario.traffic.iter_mut().filter(|group| !stays(group)) {
-        group.arrivals = Arrivals::At(after);
-        group.stop = None;
-    }
-    scenario
 }
 
 /// The goodput of all groups in bits per second, by what each delivers when it is alone.

@@ -11,6 +11,7 @@ mod goodput;
 pub mod look;
 pub mod page;
 pub mod palette;
+mod panel;
 pub mod plot;
 mod reordering;
 mod sequence;
@@ -20,18 +21,18 @@ mod sweep;
 pub mod thin;
 mod thresholds;
 
-use std::collections::BTreeMap;
-
 use minijinja::{Value, context};
 
 use crate::groups::{TextTable, busy_links, flow_groups};
-use crate::record::{Comparison, Medium, VariantRuns};
+use crate::record::{Comparison, Medium};
 use crate::summary::{
     Summary, cells, columns, effort, finding, leaders, reference_in_words, scale, summaries,
 };
 pub use capture::{DOTS, capture};
 pub use comparison_sweep::comparison_sweep;
 pub use gallery::gallery;
+use page::{colours, style_of};
+use panel::values;
 pub use sweep::sweep;
 pub use thresholds::thresholds;
 
@@ -56,7 +57,7 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
     let names = || comparison.variants.iter().map(|v| v.name.as_str());
     let columns = columns(comparison);
     context! {
-        style => style(names()),
+        style => style_of(names()),
         colours => colours(names()),
         scenario => comparison.scenario.as_str(),
         title => comparison.title.as_str(),
@@ -89,22 +90,6 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
     }
 }
 
-/// The style of a page on which these senders stand.
-fn style<'a>(senders: impl Iterator<Item = &'a str>) -> Value {
-    page::style(inks(senders), &[])
-}
-
-/// The senders' inks.
-fn inks<'a>(senders: impl Iterator<Item = &'a str>) -> impl Iterator<Item = palette::Ink> {
-    senders.map(|sender| look::of(sender).ink)
-}
-
-/// The custom property of each sender's colour, by its name.
-fn colours<'a>(senders: impl Iterator<Item = &'a str>) -> Value {
-    let colour = |sender: &str| (sender.to_owned(), look::of(sender).ink.property());
-    Value::from(senders.map(colour).collect::<BTreeMap<_, _>>())
-}
-
 /// A quantity over time: the panels, and the same as a table. None where no variant has it.
 fn over_time(comparison: &Comparison, quantity: &series::TracedQuantity) -> Option<Value> {
     let panels = series::panels(comparison, quantity);
@@ -128,34 +113,10 @@ fn grids(comparison: &Comparison) -> Vec<Value> {
     grids.map(|TextTable { heads, lines, .. }| context! { heads, lines }).collect()
 }
 
-/// One of several small plots of the same kind.
-#[derive(Debug)]
-struct Panel {
-    variant: String,
-    /// The custom property that holds the variant's colour.
-    colour: String,
-    note: String,
-    svg: String,
-}
-
-impl Panel {
-    fn new(variant: &VariantRuns, note: &str, svg: String) -> Self {
-        let (variant, note) = (variant.name.clone(), note.to_owned());
-        Self { colour: look::of(&variant).ink.property(), variant, note, svg }
-    }
-}
-
-/// The panels as the template sees them.
-fn values(panels: Vec<Panel>) -> Vec<Value> {
-    let value = |Panel { variant, colour, note, svg }| {
-        context! { variant, colour, note, svg => Value::from_safe_string(svg) }
-    };
-    panels.into_iter().map(value).collect()
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::record::VariantRuns;
     use crate::record::fake;
     use crate::reference::{Limit, Reference};
 

@@ -8,7 +8,7 @@ use unruffled_units::{Duration, Instant};
 
 use crate::assembly::{self, Built};
 use crate::cancel::{CancellationToken, RunError};
-use crate::record::RunRow;
+use crate::row::RunRow;
 use unruffled_scenario::Scenario;
 
 /// The virtual time between two checks for cancellation.

@@ -155,12 +155,12 @@ fn patiently<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::R
 
 /// Refuses folders, devices and pipes, with which SQLite has errors of its own.
 fn refuse_others(path: &Path) -> Result<(), Error> {
-    let reason = match path.metadata() {
+    let source = match path.metadata() {
         Ok(there) if there.is_dir() => StoreError::CannotOpen,
         Ok(there) if !there.is_file() => StoreError::Foreign,
         _ => return Ok(()),
     };
-    Err(Error::Store { path: path.to_owned(), reason })
+    Err(Error::Store { path: path.to_owned(), source })
 }
 
 /// The path as SQLite takes it for nothing but a file's: `:memory:` is none by itself.
@@ -183,11 +183,11 @@ impl Store {
         let opened = Self::open(&path);
         // A folder, or a file, of somebody else's, such as root's after sudo.
         let reason = match &opened {
-            Err(Error::Output { reason, .. }) => reason.to_string(),
-            Err(Error::Store { reason, .. })
-                if matches!(reason, StoreError::CannotOpen | StoreError::ReadOnly) =>
+            Err(Error::Output { source, .. }) => source.to_string(),
+            Err(Error::Store { source, .. })
+                if matches!(source, StoreError::CannotOpen | StoreError::ReadOnly) =>
             {
-                reason.to_string()
+                source.to_string()
             }
             _ => return opened.map(|store| (store, None)),
         };
@@ -208,7 +208,7 @@ impl Store {
         };
         there.map_err(|e| Error::output(path, e))?;
         refuse_others(path)?;
-        let refused = |e: rusqlite::Error| Error::Store { path: path.to_owned(), reason: e.into() };
+        let refused = |e: rusqlite::Error| Error::Store { path: path.to_owned(), source: e.into() };
         let flags = OpenFlags::default() - OpenFlags::SQLITE_OPEN_URI;
         let connection = Connection::open_with_flags(plain(path), flags).map_err(refused)?;
         let store = Self { connection, path: path.to_owned() };
@@ -222,7 +222,7 @@ impl Store {
     /// None that are known.
     pub fn in_memory() -> Result<Self, Error> {
         let path = PathBuf::from("memory");
-        let refused = |e: rusqlite::Error| Error::Store { path: path.clone(), reason: e.into() };
+        let refused = |e: rusqlite::Error| Error::Store { path: path.clone(), source: e.into() };
         let connection = Connection::open_in_memory().map_err(refused)?;
         let store = Self { connection, path: path.clone() };
         store.prepare().map_err(refused)??;
@@ -270,8 +270,8 @@ impl Store {
         Ok(Ok(()))
     }
 
-    fn wrong(&self, reason: impl Into<StoreError>) -> Error {
-        Error::Store { path: self.path.clone(), reason: reason.into() }
+    fn wrong(&self, source: impl Into<StoreError>) -> Error {
+        Error::Store { path: self.path.clone(), source: source.into() }
     }
 
     /// Whether the run is there.
@@ -399,7 +399,7 @@ impl Store {
         };
         let is_full = |e: &rusqlite::Error| e.sqlite_error_code() == Some(ErrorCode::DiskFull);
         let removed = removed.map_err(|e| match is_full(&e) {
-            true => Error::Store { path: self.path.clone(), reason: StoreError::NoRoomToRemove },
+            true => Error::Store { path: self.path.clone(), source: StoreError::NoRoomToRemove },
             false => self.wrong(e),
         })?;
         let tidy = "DELETE FROM scenario WHERE hash NOT IN (SELECT scenario FROM run); VACUUM";

@@ -74,6 +74,14 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     lines + format!("{indent}{line}\n").as_str()
 }
 
+/// What stands in place of a number that does not exist.
+pub const NO_NUMBER: &str = "–";
+
+/// Formats `value` with so many decimals and with its thousands apart, or as [`NO_NUMBER`].
+pub fn number(value: f64, decimals: usize) -> String {
+    if value.is_finite() { grouped(&format!("{value:.decimals$}")) } else { NO_NUMBER.to_owned() }
+}
+
 /// A number with four digits, or all of a whole one.
 pub fn short(value: f64) -> String {
     if !value.is_finite() {

@@ -1,25 +1,24 @@
-//! What can be wrong with an experiment, or with what is asked of one: one line that says where, and what
-//! was expected.
+//! Errors of experiments. Each prints as one line that says where the fault is and what was expected.
 
 use unruffled_units::hint;
 
-/// A wrong experiment, claim or scenario. Prints as one line.
+/// An error of an experiment, a claim or a scenario. Prints as one line.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A wrong scenario or sender, or a key of an experiment's file.
+    /// A scenario, a sender, or a key of an experiment's file is wrong.
     #[error(transparent)]
     Scenario(#[from] unruffled_scenario::Error),
-    /// A store or a run that fails.
+    /// A store or a run fails.
     #[error(transparent)]
     Lab(#[from] unruffled_lab::Error),
     /// A list of claims cannot be read.
-    #[error("{name}: cannot be read: expected a list of claims ({reason})")]
+    #[error("{name}: cannot be read: expected a list of claims ({source})")]
     NoList {
         /// The file.
         name: String,
-        /// Why it could not be read.
-        reason: std::io::Error,
+        /// The error of reading it.
+        source: std::io::Error,
     },
     /// No experiment is of that paper.
     #[error(
@@ -28,29 +27,29 @@ pub enum Error {
         hint(paper, known.iter().map(String::as_str))
     )]
     NoPaper {
-        /// What was asked for.
+        /// The requested paper.
         paper: String,
-        /// Those that there are.
+        /// The papers that have experiments.
         known: Vec<String>,
     },
-    /// None of the experiments that were asked for is of that paper.
+    /// None of the requested experiments is of that paper.
     #[error("--paper: {paper}: not what these experiments are of: expected {}", known.join(", "))]
     OtherPaper {
-        /// What was asked for.
+        /// The requested paper.
         paper: String,
-        /// Those that they are of.
+        /// The papers of the experiments.
         known: Vec<String>,
     },
-    /// The experiment is neither built in nor a file.
+    /// The name is neither that of a built-in experiment nor of a file.
     #[error(
         "{name}: no such experiment: expected an id (see unruffled reproduce --list) or a TOML file{hint}"
     )]
     NoExperiment {
-        /// What was asked for.
+        /// The name.
         name: String,
-        /// What it may have been meant for.
+        /// A suggestion, if there is one.
         hint: String,
-        /// Why the file could not be read.
-        reason: std::io::Error,
+        /// The error of opening a file of that name.
+        source: std::io::Error,
     },
 }

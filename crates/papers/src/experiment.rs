@@ -1,265 +1,56 @@
-//! An experiment: one figure or table of a paper as data. What is run, what is measured of each run,
-//! what the paper claims of it, and how it is drawn.
+//! An experiment: one figure or table of a paper as data. It defines the runs, the measures of each
+//! run, the claims of the paper, and the drawings.
 //!
 //! docs/experiments.md describes the file format.
 
 mod class;
 mod file;
+mod model;
 mod reader;
 mod scenarios;
 
 use std::ops::Range;
 use std::path::Path;
 
-use rhai::{AST, Scope};
-
 use unruffled_units::hint;
 
 use crate::error::Error;
 pub use class::{Cause, Class};
 pub(crate) use file::Kind;
+pub(crate) use model::{Check, Claim, Panel, TimeCurve};
+pub use model::{Experiment, Line, Measure, Point, Remarks, Sweep};
 use unruffled_scenario::{Document, is_path, missing, text};
 
 include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
 
-/// A figure or table, checked and ready to plan.
-#[derive(Clone, Debug)]
-pub struct Experiment {
-    /// `rr-3`.
-    pub id: String,
-    /// `rr-tcp`.
-    pub paper: String,
-    /// `Figure 3`.
-    pub figure: String,
-    /// What it shows.
-    pub title: String,
-    /// The section of the paper that speaks of it.
-    pub section: Option<String>,
-    /// What there is to say of it.
-    pub remarks: Remarks,
-    /// What is swept.
-    pub sweep: Sweep,
-    /// Curves, bars or rows.
-    pub lines: Vec<Line>,
-    /// What is computed of each run; the first is what is drawn unless a panel says otherwise.
-    pub measures: Vec<Measure>,
-    /// The drawings, at least one.
-    pub(crate) panels: Vec<Panel>,
-    /// What the paper says of the results.
-    pub(crate) claims: Vec<Claim>,
-    /// Seeds of a run; they are 1, 2, 3 …
-    pub seeds: u64,
-    /// Whether this is the quick version.
-    pub quick: bool,
-    /// The whole file.
-    pub(crate) source: Document,
-    scenario: Scenarios,
-}
-
-/// What there is to say of an experiment.
-#[derive(Clone, Debug)]
-pub struct Remarks {
-    /// What the paper leaves open and the file decides.
-    pub assumed: Vec<String>,
-    /// What was found.
-    pub notes: String,
-}
-
-/// What the lines' scenarios are made of.
-#[derive(Clone, Debug)]
-struct Scenarios {
-    base: Base,
-    set: Vec<Setting>,
-    quick_set: Vec<Setting>,
-}
-
-/// What is swept.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sweep {
-    /// The axis' label; none without a sweep.
-    pub label: Option<String>,
-    /// Whether its axis is logarithmic.
-    pub log: bool,
-    /// Whether its values stand on the axis at equal distances, in place of to scale.
-    pub even: bool,
-    /// The values.
-    pub points: Vec<Point>,
-}
-
-/// A point of a sweep.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Point {
-    /// Its place on the axis.
-    pub x: f64,
-    /// The values by name, for sweeps of several quantities.
-    pub variables: Vec<(String, f64)>,
-}
-
-impl Point {
-    /// The variables that expressions at this point may use.
-    pub(crate) fn scope(&self) -> Scope<'static> {
-        let mut scope = Scope::new();
-        scope.push("x", self.x);
-        for (name, value) in &self.variables {
-            scope.push(name.as_str(), *value);
-        }
-        scope
-    }
-}
-
-/// A key of the scenario with its value, which may hold `${…}`.
-#[derive(Clone, Debug)]
-struct Setting {
-    key: String,
-    value: toml::Value,
-    span: Range<usize>,
-}
-
-#[derive(Clone, Debug)]
-enum Base {
-    /// A scenario that ships with the program.
-    Named(String, Range<usize>),
-    /// The file's own, as TOML.
-    Inline(String),
-    /// None: all lines are formulae.
-    None,
-}
-
-/// A curve, bar or row.
-#[derive(Clone, Debug)]
-pub struct Line {
-    /// Its name in claims.
-    pub name: String,
-    /// Its name in the legend.
-    pub label: String,
-    /// The sender, as its row in the table of senders is called.
-    pub variant: Option<String>,
-    /// The `[[traffic]]` whose flows measures are about, unless they name another.
-    pub group: Option<String>,
-    /// What the paper prints for it: measure and value.
-    pub paper: Vec<(String, f64)>,
-    formula: Option<Formula>,
-    set: Vec<Setting>,
-    span: Range<usize>,
-}
-
-/// A line without runs.
-#[derive(Clone, Debug)]
-pub(crate) struct Formula {
-    pub(crate) ast: AST,
-    /// The index of the measure whose value it gives.
-    pub(crate) measure: usize,
-    span: Range<usize>,
-}
-
-impl Line {
-    /// The formula, for lines that have one in place of runs.
-    pub(crate) fn formula(&self) -> Option<&Formula> {
-        self.formula.as_ref()
-    }
-}
-
-/// A number that is computed of each run.
-#[derive(Clone, Debug)]
-pub struct Measure {
-    /// Its name in claims.
-    pub name: String,
-    /// Its name on axes, with the unit.
-    pub label: String,
-    /// The lines that have it; all if empty.
-    lines: Vec<String>,
-    pub(crate) ast: AST,
-    pub(crate) span: Range<usize>,
-}
-
-impl Measure {
-    /// Whether the line has this measure.
-    pub(crate) fn is_of(&self, line: &Line) -> bool {
-        self.lines.is_empty() || self.lines.contains(&line.name)
-    }
-}
-
-/// A drawing.
-#[derive(Clone, Debug)]
-pub(crate) struct Panel {
-    pub(crate) title: Option<String>,
-    pub(crate) kind: Kind,
-    /// The index of the measure.
-    pub(crate) y: usize,
-    pub(crate) y_label: Option<String>,
-    pub(crate) y_range: Option<[f64; 2]>,
-    pub(crate) y_log: bool,
-    pub(crate) x_label: Option<String>,
-    pub(crate) x_range: Option<[f64; 2]>,
-    /// Indices of lines.
-    pub(crate) lines: Vec<usize>,
-    pub(crate) curves: Vec<TimeCurve>,
-    /// The index of the point whose series are drawn.
-    pub(crate) at: usize,
-    pub(crate) dots: bool,
-    /// A horizontal rule at this height.
-    pub(crate) rule: Option<f64>,
-}
-
-/// A time series to draw.
-#[derive(Clone, Debug)]
-pub(crate) struct TimeCurve {
-    pub(crate) name: String,
-    /// The index of the line whose run it is taken from.
-    pub(crate) line: usize,
-    pub(crate) ast: AST,
-    pub(crate) span: Range<usize>,
-}
-
-/// Something that the paper says of the results.
-#[derive(Clone, Debug)]
-pub(crate) struct Claim {
-    pub(crate) text: String,
-    pub(crate) source: Option<String>,
-    pub(crate) check: Check,
-    pub(crate) expected: Option<String>,
-    pub(crate) known: Option<String>,
-    /// Why it fails in full.
-    pub(crate) cause: Option<Cause>,
-    pub(crate) other_reading: Option<String>,
-    pub(crate) span: Range<usize>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum Check {
-    Expression(Box<AST>),
-    /// Why it cannot be tested.
-    NotTested(String),
-}
-
 impl Experiment {
-    /// Loads an experiment that ships with the program by its id, or a file.
+    /// Loads a built-in experiment by its id, or an experiment from a file.
     ///
     /// # Errors
-    /// No such experiment, or one that makes no sense.
+    /// An unknown experiment, or an invalid one.
     pub fn load(name: &str, quick: bool) -> Result<Self, Error> {
         if let Some((_, text)) = BUILTIN.iter().find(|(id, _)| *id == name) {
             return Self::parse(name, text, quick);
         }
-        let text = text::read(Path::new(name)).map_err(|reason| {
+        let text = text::read(Path::new(name)).map_err(|source| {
             let ids = BUILTIN.iter().map(|(id, _)| *id);
-            match reason.kind() {
+            match source.kind() {
                 std::io::ErrorKind::NotFound if is_path(name) => {
                     missing(Path::new(name), ids).into()
                 }
                 std::io::ErrorKind::NotFound => {
-                    Error::NoExperiment { name: name.to_owned(), hint: hint(name, ids), reason }
+                    Error::NoExperiment { name: name.to_owned(), hint: hint(name, ids), source }
                 }
-                _ => unruffled_scenario::Error::Unreadable { name: name.to_owned(), reason }.into(),
+                _ => unruffled_scenario::Error::Unreadable { name: name.to_owned(), source }.into(),
             }
         })?;
         Self::parse(name, &text, quick)
     }
 
-    /// All that ship with the program, in the order of the papers.
+    /// Returns all built-in experiments, in the order of the papers.
     ///
     /// # Errors
-    /// None, as the program's tests load each.
+    /// None: the tests load each of them.
     pub fn all(quick: bool) -> Result<Vec<Self>, Error> {
         BUILTIN.iter().map(|(id, text)| Self::parse(id, text, quick)).collect()
     }
@@ -267,7 +58,7 @@ impl Experiment {
     /// Reads an experiment from `text`, which errors call `file`.
     ///
     /// # Errors
-    /// One that makes no sense: says where, and what was expected.
+    /// An invalid experiment. The error names the place and what was expected.
     pub fn parse(file: &str, text: &str, quick: bool) -> Result<Self, Error> {
         Ok(Self::read(file, text, quick)?)
     }
@@ -284,12 +75,12 @@ impl Experiment {
         reader::read(source, file, quick)
     }
 
-    /// The experiment whose quick version this may be.
+    /// Returns the full version of the experiment.
     pub(crate) fn in_full(&self) -> Result<Self, unruffled_scenario::Error> {
         Self::read(self.source.file(), self.source.text(), false)
     }
 
-    /// An error about this experiment's file.
+    /// Returns an error about the experiment's file.
     pub(crate) fn wrong(
         &self,
         span: &Range<usize>,
@@ -298,13 +89,13 @@ impl Experiment {
         self.source.wrong(span, message)
     }
 
-    /// The value that the paper prints for this measure of this line.
+    /// Returns the value that the paper prints for this measure of this line.
     pub(crate) fn paper_value(&self, measure: &str, line: &str) -> Option<f64> {
         let line = self.lines.iter().find(|l| l.name == line)?;
         line.paper.iter().find(|(name, _)| name == measure).map(|(_, value)| *value)
     }
 
-    /// What the command calls it: its id, or its file.
+    /// Returns the name that the command takes: the id, or the file.
     pub(crate) fn name_or_file(&self) -> &str {
         if BUILTIN.iter().any(|(id, text)| *id == self.id && *text == self.source.text()) {
             &self.id
@@ -313,7 +104,7 @@ impl Experiment {
         }
     }
 
-    /// Whether there is a sweep.
+    /// Returns whether the experiment has a sweep.
     pub(crate) fn is_swept(&self) -> bool {
         self.sweep.label.is_some()
     }

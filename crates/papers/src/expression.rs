@@ -1,4 +1,4 @@
-//! Expressions in experiment files: Rhai, whose whole numbers divide as real ones.
+//! Expressions in experiment files. They are Rhai, except that whole numbers divide like real ones.
 
 mod held;
 
@@ -9,27 +9,27 @@ use rhai::{AST, Dynamic, Engine, EvalAltResult, Scope};
 
 pub(crate) use held::Held;
 
-/// What a function of an expression gives: a value, or why there is none.
+/// The result of a function in an expression.
 pub(crate) type Evaluated<T> = Result<T, Box<EvalAltResult>>;
 
-/// Why an expression gives nothing; prints as one line.
+/// Why an expression has no value. Prints as one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ExpressionError {
-    /// It cannot be read.
+    /// The expression is malformed.
     #[error("expected an expression: {0}")]
     Syntax(String),
-    /// It cannot be computed.
+    /// The evaluation fails.
     #[error("{0}")]
     Evaluation(String),
-    /// Its value is of another kind.
+    /// The value has another type.
     #[error("expected {expected}, found {found}")]
     Kind {
-        /// What it is to give.
+        /// The expected type.
         expected: &'static str,
-        /// What it gives.
+        /// The type of the value.
         found: &'static str,
     },
-    /// A `${` without its end.
+    /// A `${` has no closing brace.
     #[error("expected a }} after ${{ in {0:?}")]
     Open(String),
 }
@@ -43,40 +43,42 @@ impl From<Box<EvalAltResult>> for ExpressionError {
 /// A function of one real number.
 pub(crate) type Function = fn(f64) -> f64;
 
-/// Functions of one real number, by their names in expressions.
+/// The functions of one real number, by name.
 pub(crate) const OF_REALS: [(&str, Function); 3] =
     [("ln", f64::ln), ("log", f64::log10), ("sqrt", f64::sqrt)];
 
-/// Steps that an expression may take: enough for any formula, and an end for a loop without one.
-const STEPS: u64 = 1_000_000;
+/// The most steps of an expression: enough for any formula, and an end for an endless loop.
+const MAX_STEPS: u64 = 1_000_000;
 
-/// How long they may take: a step over a long list or text is a long one.
-const TIME: Duration = Duration::from_secs(10);
+/// The longest evaluation; a step over a long list or text may take long.
+const MAX_TIME: Duration = Duration::from_secs(10);
 
-/// Values in a list, counting those of lists in it: many times the flows of any experiment.
-const LIST: usize = 20_000;
+/// The most values in a list, including those of lists in it: many times the flows of any
+/// experiment.
+const MAX_LIST: usize = 20_000;
 
-/// Octets of a text, counting those in a list.
-const TEXT: usize = 1_000_000;
+/// The largest text, in octets, including the texts in a list.
+const MAX_TEXT: usize = 1_000_000;
 
-/// Values by name in a table, and variables at a time.
-const NAMES: usize = 200;
+/// The most entries of a table, and the most variables at a time.
+const MAX_NAMES: usize = 200;
 
 thread_local! {
-    /// When the expression began that this thread computes.
+    /// When the evaluation on this thread began.
     static BEGAN: Cell<Instant> = Cell::new(Instant::now());
 }
 
-/// An engine with arithmetic alone.
+/// Returns an engine with arithmetic only.
 ///
-/// A text in single quotes is a string, so that an expression can stand in TOML's double quotes.
+/// A text in single quotes is a string, so that an expression can be written within TOML's double
+/// quotes.
 pub(crate) fn engine() -> Engine {
     let mut engine = Engine::new();
-    engine.set_max_operations(STEPS);
-    engine.set_max_array_size(LIST);
-    engine.set_max_string_size(TEXT);
-    engine.set_max_map_size(NAMES);
-    engine.set_max_variables(NAMES);
+    engine.set_max_operations(MAX_STEPS);
+    engine.set_max_array_size(MAX_LIST);
+    engine.set_max_string_size(MAX_TEXT);
+    engine.set_max_map_size(MAX_NAMES);
+    engine.set_max_variables(MAX_NAMES);
     engine.on_print(|_| {});
     engine.on_debug(|_, _, _| {});
     engine.on_progress(|steps| {
@@ -85,9 +87,9 @@ pub(crate) fn engine() -> Engine {
             held::begin();
         }
         let full = held::too_many();
-        (full || BEGAN.get().elapsed() > TIME).then(|| Dynamic::from(full))
+        (full || BEGAN.get().elapsed() > MAX_TIME).then(|| Dynamic::from(full))
     });
-    // What would escape these bounds, or give another value each time.
+    // Disables functions that would escape these bounds, or that give another value each time.
     engine.disable_symbol("eval");
     engine.disable_symbol("curry");
     engine.register_fn("timestamp", || -> Evaluated<()> { Err("no function timestamp()".into()) });
@@ -97,10 +99,10 @@ pub(crate) fn engine() -> Engine {
     engine.register_fn("sleep", |_: f64| -> Evaluated<()> {
         Err("no function sleep of a number".into())
     });
-    // 1 / 2 is a half, also where both are written without a point.
+    // 1 / 2 is one half, even if both are written without a decimal point.
     engine.set_fast_operators(false);
     engine.register_fn("/", |a: i64, b: i64| a as f64 / b as f64);
-    // Rhai has them of real numbers; whole ones count as real.
+    // Rhai has these functions for real numbers; whole numbers are converted.
     for (name, f) in OF_REALS {
         engine.register_fn(name, move |a: i64| f(a as f64));
     }
@@ -111,13 +113,13 @@ pub(crate) fn engine() -> Engine {
     engine
 }
 
-/// Reads an expression.
+/// Compiles an expression.
 pub(crate) fn compile(engine: &Engine, text: &str) -> Result<AST, ExpressionError> {
     let compiled = engine.compile(text.replace('\'', "\""));
     compiled.map_err(|e| ExpressionError::Syntax(e.to_string()))
 }
 
-/// The number that the expression gives; none where it is infinite, which is beyond any other.
+/// Evaluates the expression to a number; NaN if it is infinite, which would exceed any other.
 pub(crate) fn number(
     engine: &Engine,
     scope: &mut Scope<'_>,
@@ -129,36 +131,36 @@ pub(crate) fn number(
     Ok(if number.is_finite() { number } else { f64::NAN })
 }
 
-/// A number of either kind.
+/// Converts a whole or real number.
 pub(crate) fn as_number(value: &Dynamic) -> Option<f64> {
     let whole = || value.as_int().ok().map(|n| n as f64);
     value.as_float().ok().or_else(whole)
 }
 
-/// The engine's complaint in one line; ours alone where a function of ours complains.
+/// Formats an error as one line. An error of this crate's functions is shown without its context.
 pub(crate) fn plain(error: &EvalAltResult) -> String {
     match error {
         EvalAltResult::ErrorRuntime(message, _) => message.to_string(),
         EvalAltResult::ErrorInFunctionCall(_, _, inner, _) => plain(inner),
         EvalAltResult::ErrorFunctionNotFound(signature, _) => no_function(signature),
         EvalAltResult::ErrorDataTooLarge(..) => {
-            format!("too large: expected at most {LIST} values in a list, {TEXT} octets in a text")
+            format!("too large: expected at most {MAX_LIST} values in a list, {MAX_TEXT} octets in a text")
         }
         EvalAltResult::ErrorTooManyOperations(_) => {
-            format!("has no end: expected at most {STEPS} steps")
+            format!("has no end: expected at most {MAX_STEPS} steps")
         }
         EvalAltResult::ErrorTerminated(full, _) if full.as_bool() == Ok(true) => {
-            format!("too large: expected at most {} MB of measured values", held::MOST / 1_000_000)
+            format!("too large: expected at most {} MB of measured values", held::MAX_OCTETS / 1_000_000)
         }
         EvalAltResult::ErrorTerminated(..) => {
-            format!("has no end: expected at most {} s", TIME.as_secs())
+            format!("has no end: expected at most {} s", MAX_TIME.as_secs())
         }
         other => other.to_string(),
     }
     .replace('\n', " ")
 }
 
-/// That there is no function of this signature, with its types as people call them.
+/// Formats the error of an unknown function, with the names of its types.
 fn no_function(signature: &str) -> String {
     let (name, of) = signature.split_once(" (").unwrap_or((signature, ""));
     let kind = |of: &str| match of.trim() {
@@ -175,7 +177,7 @@ fn no_function(signature: &str) -> String {
     }
 }
 
-/// Replaces each `${…}` in `text` by what the expression gives.
+/// Replaces each `${…}` in `text` by the value of its expression.
 pub(crate) fn interpolate(
     engine: &Engine,
     scope: &mut Scope<'_>,
@@ -195,7 +197,7 @@ pub(crate) fn interpolate(
     Ok(out + rest)
 }
 
-/// Where the brace closes that was open before `text`.
+/// Finds the brace that closes one opened before `text`.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0;
     for (at, c) in text.char_indices() {
@@ -209,8 +211,7 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// A number as people write it: twelve digits are more than anyone sets, and hide that 0.1 + 0.2 is
-/// not 0.3.
+/// Formats a number with at most twelve digits, so that 0.1 + 0.2 is 0.3.
 fn digits(value: f64) -> String {
     let rounded: f64 = format!("{value:.11e}").parse().unwrap_or(value);
     format!("{rounded}")
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_braces_is_computed() {
+    fn expressions_in_braces_are_computed() {
         assert_eq!(text("${x} %", 5.0).as_deref(), Ok("5 %"));
         assert_eq!(text("${x * 0.1} ms and ${1 / 4}", 3.0).as_deref(), Ok("0.3 ms and 0.25"));
         let choice = "${if x > 2 { 'high' } else { 'low' }}!";
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_without_end_is_refused_before_memory_is_full() {
+    fn unbounded_growth_is_rejected_before_memory_is_full() {
         let most = "expected at most 20000 values in a list, 1000000 octets in a text";
         for growing in [
             "let a = [1]; loop { a += a; }",
@@ -257,20 +258,20 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_computed_is_an_error() {
+    fn an_expression_without_a_value_is_an_error() {
         for template in ["${x", "${y}", "${1 +}", "${loop {}"] {
             assert!(text(template, 1.0).is_err(), "{template}");
         }
     }
 
     #[test]
-    fn nothing_escapes_the_bounds() {
+    fn no_expression_escapes_the_bounds() {
         for bad in [
             "{ let s = 'eval(s)'; eval(s) }",
             "sleep(100000)",
             "sleep(0.5)",
             "timestamp()",
-            // It doubles what a function holds.
+            // Each step doubles the memory of the function.
             "{ let f = |x| x; for i in 0..4 { f = f.curry(f); } 1 }",
         ] {
             assert!(text(&format!("${{1 + {bad}}}"), 1.0).is_err(), "{bad}");

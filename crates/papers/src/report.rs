@@ -1,4 +1,4 @@
-//! What became of the experiments, for people: one HTML file, Markdown, a figure as SVG.
+//! The results of experiments as one HTML file, as Markdown, and as SVG.
 
 mod axis;
 mod figure;

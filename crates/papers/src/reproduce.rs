@@ -1,4 +1,5 @@
-//! The papers' evaluations: which runs they need, what those gave, and what became of the claims.
+//! The evaluations of the papers: the runs that they need, the results, and the verdicts on the
+//! claims.
 
 mod curve;
 mod judge;
@@ -10,7 +11,6 @@ mod tests;
 #[cfg(test)]
 pub(crate) mod tiny;
 
-pub(crate) use curve::TimeSeries;
 pub use plan::{Missing, Plan, Progress};
 pub use results::{ClaimOutcome, FigureOutcome, Holds, LineOutcome, json, list, table};
 pub(crate) use results::{Count, by_class, summary};

@@ -63,7 +63,7 @@ pub(crate) fn analyze(
         Ok((found, damage, costs, table))
     })?;
     let (found, damage, costs, transfers) = found
-        .map_err(|reason: capture::Error| refused(Error::Capture { name: name.clone(), reason }))?;
+        .map_err(|source: capture::Error| refused(Error::Capture { name: name.clone(), source }))?;
     let found = Arc::new(found);
     Ok(Analysis { path, name, found, damage, costs, transfers: transfers? })
 }
@@ -190,7 +190,7 @@ impl Analysis {
         sender: &str,
     ) -> PyResult<Scenario> {
         let number = transfer.map_or(Ok(1), |given| values::number("transfer", given, 1))?;
-        let unfit = |reason| refused(Error::Unfit { name: self.name.clone(), reason });
+        let unfit = |source| refused(Error::Unfit { name: self.name.clone(), source });
         let all = self.all();
         let chosen = numbered(&all, number).map_err(unfit)?;
         let (chosen, losses) = (chosen.direction.clone(), chosen.losses.clone());

@@ -86,7 +86,7 @@ impl GridFile {
 
     /// Return the error of drawing the Latin hypercube.
     fn latin_error(&self, reason: String) -> PyErr {
-        refused(Error::Latin { file: self.file.clone().into(), reason })
+        refused(Error::Latin { file: self.file.clone().into(), message: reason })
     }
 }
 

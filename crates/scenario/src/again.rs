@@ -1,16 +1,16 @@
-//! The scenario of a run as TOML: the file's keys, and in place of some what was really run.
+//! The scenario of a run as TOML: the keys of the file, with the values that were run.
 
 use toml::{Table, Value};
 use unruffled_units::{Duration, parse_duration};
 
 use super::Scenario;
 
-/// What a file begins with.
+/// The keys at the beginning of a file.
 const HEAD: [&str; 7] = ["name", "title", "source", "duration", "warmup", "seeds", "variants"];
 
 impl Scenario {
-    /// The keys as TOML, with these senders, and with the seeds, the duration and the warm-up that the
-    /// scenario has by now. Senders that the file names stay where there are none.
+    /// Returns the keys as TOML, with these senders, and with the present number of seeds, duration
+    /// and warm-up. If `variants` is empty, the senders of the file stay.
     pub fn to_toml(&self, variants: &[&str]) -> String {
         let Ok(mut rest) = toml::from_str::<Table>(&self.toml) else { return self.toml.clone() };
         let mut table = Table::new();
@@ -35,7 +35,7 @@ impl Scenario {
     }
 }
 
-/// The time as it was written, if that is what it means.
+/// The time as the file has it, if that is its value.
 fn time(written: Option<Value>, time: Duration) -> Option<Value> {
     let same = |value: &Value| value.as_str().and_then(|s| parse_duration(s).ok()) == Some(time);
     written.filter(same).or_else(|| Some(Value::String(time.to_string())))
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_run_stands_in_place_of_what_the_file_says() {
+    fn toml_has_the_values_that_were_run() {
         let mut scenario = loaded(&["warmup=2 s", "variant.rr-ta.history=20 s"]);
         (scenario.duration, scenario.warmup) = (Duration::from_millis(1500), Duration::ZERO);
         scenario.seeds = 3;
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn every_built_in_scenario_comes_back_as_it_was() {
+    fn every_built_in_scenario_survives_a_round_trip_through_toml() {
         for (name, _) in super::super::BUILTIN {
             let scenario = Scenario::load(name, &[]).unwrap();
             let names: Vec<&str> = scenario.variants.iter().map(String::as_str).collect();

@@ -1,14 +1,15 @@
-//! A scenario in a list of them, for programs.
+//! A scenario as JSON.
 
 use serde_json::{Value, json};
 
 use super::Scenario;
 use crate::error::Error;
 
-/// What the scenario in `text` is, which errors call `name`: one JSON object, with the file in it.
+/// Returns the scenario in `text` as one JSON object, with the text in it. Errors call the scenario
+/// `name`.
 ///
 /// # Errors
-/// A file that is no scenario; those that ship with the program are.
+/// An invalid scenario; the built-in ones are valid.
 pub fn description(name: &str, text: &str) -> Result<Value, Error> {
     let scenario = Scenario::parse(name, text, &[])?;
     Ok(json!({

@@ -3,7 +3,7 @@
 //! Scenarios, grids and experiments are read from a [`Document`], so that every error names the file,
 //! the line and the key.
 
-mod complaint;
+mod messages;
 mod node;
 
 use std::ops::Range;
@@ -32,7 +32,7 @@ impl Document {
         let parsed = DeTable::parse(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
             let place = Place::Line(file.to_owned(), line_of(text, start));
-            Error::Syntax { place, message: complaint::of_parser(text, &error) }
+            Error::Syntax { place, message: messages::of_parser(text, &error) }
         })?;
         let nodes = node::of_table(parsed.get_ref());
         Ok(Self { file: file.to_owned(), text: text.to_owned(), nodes })
@@ -64,8 +64,8 @@ impl Document {
     /// The deserializer's error with its place.
     fn misread(&self, error: &toml::de::Error) -> Error {
         let span = error.span().unwrap_or(0..0);
-        let Some(field) = complaint::missing_field(error.message()) else {
-            return self.wrong(&span, complaint::of_deserializer(error.message()));
+        let Some(field) = messages::missing_field(error.message()) else {
+            return self.wrong(&span, messages::of_deserializer(error.message()));
         };
         let table = self.key_at(span.start).filter(|_| span.start > 0);
         let key = table.map_or(field.to_owned(), |table| format!("{table}.{field}"));
@@ -222,26 +222,26 @@ mod tests {
     #[test]
     fn an_error_names_the_line_and_the_key_of_a_span() {
         let document = Document::parse("my.toml", TEXT).expect("is TOML");
-        for (value, wanted) in [
+        for (value, expected) in [
             ("1\n", "my.toml:1: a.b: no"),
             ("2]", "my.toml:3: t.c.d: no"),
             ("4\n", "my.toml:7: list 2.x: no"),
         ] {
             let at = TEXT.find(value).expect("is there");
-            assert_eq!(document.wrong(&(at..at + 1), "no").to_string(), wanted);
+            assert_eq!(document.wrong(&(at..at + 1), "no").to_string(), expected);
         }
     }
 
     #[test]
     fn a_path_is_found_by_its_parts_dotted_or_not() {
         let document = Document::parse("my.toml", TEXT).expect("is TOML");
-        for (path, wanted) in [
+        for (path, expected) in [
             (&["t", "c.d"][..], "my.toml:3: t.c.d: no"),
             (&["a.b"], "my.toml:1: a.b: no"),
             (&["t", "missing"], "my.toml:2: t.missing: no"),
             (&["missing"], "my.toml: missing: no"),
         ] {
-            assert_eq!(document.wrong_at(path, "no").to_string(), wanted);
+            assert_eq!(document.wrong_at(path, "no").to_string(), expected);
         }
     }
 

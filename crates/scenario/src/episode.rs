@@ -1,14 +1,14 @@
-//! A time in which an impairment is at work.
+//! A time span in which an impairment is active.
 
 use serde::{Deserialize, Serialize};
 
-/// A time in which an impairment is at work.
+/// A time span in which an impairment is active.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Episode {
-    /// What, in a few words.
+    /// The impairment in a few words.
     pub what: String,
-    /// From when, in seconds since the start of the run.
+    /// The beginning, in seconds since the start of the run.
     pub from_s: f64,
-    /// Until when.
+    /// The end, in seconds since the start of the run.
     pub until_s: f64,
 }

@@ -1,81 +1,87 @@
-//! What can be wrong with a scenario file, or with what replaces its keys: one line that says where, and
-//! what was expected.
+//! Errors of scenario files and of the values that replace their keys. Each prints as one line that says
+//! where the fault is and what was expected.
 
-use std::path::Path;
+use unruffled_tcp::VariantError;
 
-use unruffled_tcp::{Variant, VariantError};
-use unruffled_units::{did_you_mean, hint};
-
-use crate::builtin::BUILTIN;
-use crate::missing::missing;
-
-/// A wrong scenario or sender. Prints as one line.
+/// An error of a scenario, a sender or another TOML file. Prints as one line.
+///
+/// # Examples
+/// ```
+/// use unruffled_scenario::Scenario;
+///
+/// let text = "duration = \"1 s\"\nvariants = [\"sack\"]\npath.hops = [\"a\"]\nlink.a.dealy = \"1 ms\"";
+/// let error = Scenario::parse("my.toml", text, &[]).unwrap_err();
+/// let line = "my.toml:4: link.a.dealy: unknown key, and link.a.delay is missing: expected a value \
+///             such as \"50 ms\"";
+/// assert_eq!(error.to_string(), line);
+/// ```
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
-    /// The scenario is neither built in, nor a random path, nor a file.
+    /// The name is neither that of a built-in scenario, nor of a random path, nor of a file.
     #[error(
         "{name}: no such scenario: expected {builtin}, a random path (SEED-NUMBER, such as 7-12) or a \
          TOML file{hint}"
     )]
     NoScenario {
-        /// What was asked for.
+        /// The name.
         name: String,
-        /// The names of the built-in ones.
+        /// The names of the built-in scenarios.
         builtin: String,
-        /// What it may have been meant for.
+        /// A suggestion, if there is one.
         hint: String,
-        /// Why the file could not be read.
-        reason: std::io::Error,
+        /// The error of opening a file of that name.
+        source: std::io::Error,
     },
-    /// The name is that of a file, and there is none.
+    /// The name is that of a file, which does not exist.
     #[error("{name}: no such file{hint}")]
     Missing {
-        /// What was asked for.
+        /// The name.
         name: String,
-        /// What it may have been meant for.
+        /// A suggestion, if there is one.
         hint: String,
     },
-    /// The scenario is there, but is no file with text.
-    #[error("{name}: cannot be read: expected a TOML file ({reason})")]
+    /// The file exists, but its text cannot be read.
+    #[error("{name}: cannot be read: expected a TOML file ({source})")]
     Unreadable {
-        /// What was asked for.
+        /// The name.
         name: String,
-        /// Why it could not be read.
-        reason: std::io::Error,
+        /// The error of reading it.
+        source: std::io::Error,
     },
-    /// The file is no TOML.
+    /// The file is not TOML.
     #[error("{place}: not TOML: {message}")]
     Syntax {
-        /// File and line.
+        /// The file and the line.
         place: Place,
-        /// What the parser says.
+        /// The parser's message.
         message: String,
     },
-    /// A key's value is wrong, or the key is.
+    /// A key is unknown, missing, or has an invalid value.
     #[error("{place}: {key}: {message}")]
     Key {
-        /// File and line, or the command line.
+        /// The file and the line, or the command line.
         place: Place,
-        /// The key, dotted.
+        /// The dotted key.
         key: String,
-        /// What was expected, and what was found.
+        /// What was expected and what was found.
         message: String,
     },
-    /// `--set` without `=`.
+    /// An override has no `=`.
     #[error("--set {0}: expected KEY=VALUE")]
     Set(String),
-    /// No such sender, or parts that do not go together.
-    #[error("{place}: {reason}")]
+    /// A sender is unknown, or its parts do not fit together.
+    #[error("{place}: {source}")]
     Variant {
-        /// Where the name stands.
+        /// The place of the name.
         place: String,
         /// What was expected.
-        reason: VariantError,
+        source: VariantError,
     },
     /// A sender is named twice.
     #[error("{place}: {name} stands twice: expected each once")]
     Twice {
-        /// Where the name stands.
+        /// The place of the name.
         place: String,
         /// The name.
         name: String,
@@ -85,19 +91,19 @@ pub enum Error {
         "{place}: nothing is sent by these: expected [[traffic]] without a sender, or with \"$variant\""
     )]
     NothingCompared {
-        /// Where the senders stand.
+        /// The place of the senders' names.
         place: String,
     },
 }
 
-/// Where a value stands.
+/// The place of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A line of a file, counted from 1.
     Line(String, usize),
-    /// Nowhere: the file lacks it.
+    /// A file that lacks the value.
     File(String),
-    /// This flag of the command.
+    /// A flag of the command.
     CommandLine(&'static str),
 }
 
@@ -112,60 +118,42 @@ impl std::fmt::Display for Place {
 }
 
 impl Error {
-    /// There is no such scenario: `name` is no built-in one, no random path, and no file.
-    pub(crate) fn no_scenario(name: &str, reason: std::io::Error) -> Self {
-        let builtin: Vec<&str> = BUILTIN.iter().map(|(name, _)| *name).collect();
-        let file = format!("{name}.toml");
-        let hint = match Variant::parse(name) {
-            _ if Path::new(&file).is_file() => did_you_mean(&file),
-            Ok(_) => format!("; {name} is a variant"),
-            Err(_) if Variant::parse(&format!("rack+{name}")).is_ok() => {
-                format!("; {name} is a part of variants, such as rack+{name}")
-            }
-            Err(_) => hint(name, builtin.iter().copied()),
-        };
-        Self::NoScenario { name: name.to_owned(), builtin: builtin.join(", "), hint, reason }
-    }
-
-    /// The file at `path` is not there, by the error of its reading; else it cannot be read.
-    pub fn unreadable(path: &Path, reason: std::io::Error) -> Self {
-        match reason.kind() {
-            std::io::ErrorKind::NotFound => missing(path, BUILTIN.iter().map(|(name, _)| *name)),
-            _ => Self::Unreadable { name: path.display().to_string(), reason },
-        }
-    }
-
-    /// The same with the flag that gave the key's value, or the senders, in place of `--set`; `flags` are keys and
+    /// Names the flag that gave a key's value, or the senders, in place of `--set`. `flags` are keys with
     /// their flags.
     #[must_use]
     pub fn by_flag(mut self, flags: &[(&str, &'static str)]) -> Self {
         let flag_of = |key: &str| flags.iter().find(|(of, _)| *of == key).map(|(_, flag)| *flag);
-        if let Self::Set(assignment) = &self
-            && let Some((key, "")) = assignment.split_once('=')
-            && let Some(flag) = flag_of(key)
-        {
-            let (place, message) = (Place::CommandLine(flag), "expected a value".to_owned());
-            return Self::Key { place, key: key.to_owned(), message };
+        match &mut self {
+            Self::Set(assignment) => {
+                let Some((key, "")) = assignment.split_once('=') else { return self };
+                let Some(flag) = flag_of(key) else { return self };
+                let message = "expected a value".to_owned();
+                Self::Key { place: Place::CommandLine(flag), key: key.to_owned(), message }
+            }
+            Self::Variant { place, .. }
+            | Self::Twice { place, .. }
+            | Self::NothingCompared { place } => {
+                if place == "--set: variants"
+                    && let Some(flag) = flag_of("variants")
+                {
+                    flag.clone_into(place);
+                }
+                self
+            }
+            Self::Key { place, key, .. } => {
+                if *place == Place::CommandLine("--set")
+                    && let Some(flag) = flag_of(key)
+                {
+                    *place = Place::CommandLine(flag);
+                }
+                self
+            }
+            _ => self,
         }
-        if let Self::Variant { place, .. }
-        | Self::Twice { place, .. }
-        | Self::NothingCompared { place } = &mut self
-            && place == "--set: variants"
-            && let Some(flag) = flag_of("variants")
-        {
-            flag.clone_into(place);
-        }
-        if let Self::Key { place, key, .. } = &mut self
-            && *place == Place::CommandLine("--set")
-            && let Some(flag) = flag_of(key)
-        {
-            *place = Place::CommandLine(flag);
-        }
-        self
     }
 
-    /// The same with the scenario that does not take what the command line says, where that is given
-    /// to several.
+    /// Names the scenario that rejects a value of the command line, if that value is given to several
+    /// scenarios.
     #[must_use]
     pub fn of_scenario(mut self, name: &str) -> Self {
         if let Self::Key { place: Place::CommandLine(_), message, .. } = &mut self {

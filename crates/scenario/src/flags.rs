@@ -1,4 +1,4 @@
-//! Flags that stand for keys of a scenario, beside `--set`, which replaces any.
+//! Flags that replace keys of a scenario, besides `--set`, which can replace any key.
 
 use crate::error::{Error, Place};
 use crate::scenario::Scenario;
@@ -6,25 +6,32 @@ use crate::scenario::Scenario;
 /// Keys of a scenario and the flags that replace them.
 pub type Flags = Vec<(&'static str, &'static str)>;
 
-/// The key that `set` (`KEY=VALUE`) replaces.
+/// Returns the key that `set` (`KEY=VALUE`) replaces.
 pub fn key(set: &str) -> &str {
     set.split('=').next().unwrap_or_default().trim()
 }
 
-/// Whether a file's `key` can be one of a scenario's; if not, what was expected.
-pub fn dotted(key: &str) -> Result<(), String> {
-    let part = |part: &str| !part.trim().is_empty() && part.trim() == part;
-    if !key.contains('=') && key.split('.').all(part) {
-        return Ok(());
-    }
-    Err(format!("expected a dotted key, such as link.bottleneck.rate, found {key:?}"))
-}
+/// A key that is not dotted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a dotted key, such as link.bottleneck.rate, found {0:?}")]
+pub struct NotDotted(String);
 
-/// Those of a command's flags that are given.
+/// Checks that `key` can be a key of a scenario.
 ///
 /// # Errors
-/// A key that `set` replaces beside the flag that does, or replaces twice: one of the two would go
-/// unheeded.
+/// [`NotDotted`] if a part of the key is empty or has spaces around it.
+pub fn dotted(key: &str) -> Result<(), NotDotted> {
+    let is_part = |part: &str| !part.trim().is_empty() && part.trim() == part;
+    if !key.contains('=') && key.split('.').all(is_part) {
+        return Ok(());
+    }
+    Err(NotDotted(key.to_owned()))
+}
+
+/// Returns the flags that are given, of a command's `flags`: key, flag, and whether it is given.
+///
+/// # Errors
+/// A key that `set` replaces as well as a flag, or replaces twice: one of the two would be ignored.
 pub fn given<const N: usize>(
     set: &[String],
     flags: [(&'static str, &'static str, bool); N],
@@ -49,21 +56,21 @@ pub fn given<const N: usize>(
     Ok(flags)
 }
 
-/// The text of the scenario `name`, in which `set` replaces each key once.
+/// Returns the text of the scenario `name`, after checking that `set` replaces each key once.
 ///
 /// # Errors
-/// No such scenario, and what [`once`] refuses.
+/// An unknown scenario, and the errors of [`once`].
 pub fn text(name: &str, set: &[String]) -> Result<String, Error> {
     let text = Scenario::text(name)?;
     once(name, &text, set)?;
     Ok(text)
 }
 
-/// Refuses a key that `set` replaces twice in the scenario in `text`, which errors call `file`: under
-/// whatever names, for its beginning may be left out.
+/// Rejects a key that `set` replaces twice in the scenario in `text`, which errors call `file`. A
+/// key may be written in several ways, because its beginning may be left out.
 ///
 /// # Errors
-/// Such a key, and one that cannot be set.
+/// Such a key, and a key that cannot be set.
 pub fn once(file: &str, text: &str, set: &[String]) -> Result<(), Error> {
     let whole = Scenario::replaced(file, text, set)?;
     match (0..whole.len()).find(|&at| whole[..at].contains(&whole[at])) {
@@ -72,7 +79,7 @@ pub fn once(file: &str, text: &str, set: &[String]) -> Result<(), Error> {
     }
 }
 
-/// What is said of a key that `--set` replaces twice.
+/// Returns the error of a key that `--set` replaces twice.
 pub fn twice(key: &str) -> Error {
     Error::Key {
         place: Place::CommandLine("--set"),
@@ -81,16 +88,16 @@ pub fn twice(key: &str) -> Error {
     }
 }
 
-/// The keys of a scenario that are about its path, or say what it is called.
-const OF_THE_PATH: [&str; 6] = ["name", "title", "source", "topology", "path", "link"];
+/// The tables and keys of a scenario that describe its path, or its name.
+const PATH_TABLES: [&str; 6] = ["name", "title", "source", "topology", "path", "link"];
 
-/// Whether `set` replaces what is of the path of the scenario in `text` alone, where nothing else counts.
+/// Checks that `set` replaces only keys that describe the path of the scenario in `text`.
 ///
 /// # Errors
-/// Another key: it would go unheeded.
+/// Another key, which would be ignored.
 pub fn of_the_path(file: &str, text: &str, set: &[String]) -> Result<(), Error> {
     let keys = Scenario::replaced(file, text, set)?;
-    let table = |key: &str| key.split('.').next().is_some_and(|table| OF_THE_PATH.contains(&table));
+    let table = |key: &str| key.split('.').next().is_some_and(|table| PATH_TABLES.contains(&table));
     match keys.into_iter().find(|key| !table(key)) {
         Some(key) => Err(Error::Key {
             place: Place::CommandLine("--set"),

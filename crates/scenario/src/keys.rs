@@ -1,5 +1,5 @@
-//! A scenario file as a flat list of dotted keys, each with its value and its place, so that
-//! `--set` can replace any of them and every complaint can say where.
+//! A scenario file as a flat list of dotted keys with their values and places. `--set` can replace
+//! any of them, and every error can name its place.
 
 mod refusal;
 mod set;
@@ -13,13 +13,18 @@ use toml::{Spanned, Value};
 use crate::document::{Document, Node, Nodes, dotted};
 use crate::error::{Error, Place};
 
-/// Tables of which there may be several, written `[[traffic]]` with a name each.
+/// Tables that may occur several times, as `[[traffic]]` with a name each.
 const GROUPS: [&str; 1] = ["traffic"];
 
-/// Tables whose keys are names that people give.
+/// Tables whose keys are names chosen by the user.
 const NAMED: [&str; 2] = ["link", "traffic"];
 
-/// A key's value and where it stands.
+/// The tables of a scenario. A key that begins with one of them is whole, although links and
+/// traffic may have such names, too.
+pub(crate) const TABLES: [&str; 8] =
+    ["tcp", "flow", "path", "topology", "link", "traffic", "record", "variant"];
+
+/// The value of a key and its place.
 #[derive(Clone, Debug)]
 struct Entry {
     key: String,
@@ -28,27 +33,28 @@ struct Entry {
     read: bool,
 }
 
-/// All keys of a file, in its order.
+/// All keys of a file, in the order of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Keys {
     file: String,
     entries: Vec<Entry>,
-    /// What was asked for, there or not: the keys that a complaint offers in place of an unknown one.
-    asked: RefCell<BTreeSet<String>>,
+    /// The requested keys, whether the file has them or not. Errors suggest one of them in place of
+    /// an unknown key.
+    requested: RefCell<BTreeSet<String>>,
 }
 
-/// Whether a table without keys says nothing: one of the tables of a scenario, or what they have one of for
-/// each name.
+/// Returns whether a table without keys has no meaning: a table of a scenario, or a table with one
+/// entry per name.
 fn may_be_empty(prefix: &str, key: &str) -> bool {
-    set::TABLES.contains(&key) || ["link", "variant"].contains(&prefix)
+    TABLES.contains(&key) || ["link", "variant"].contains(&prefix)
 }
 
 impl Keys {
-    /// Reads the TOML `text` of `file`.
+    /// Reads the TOML `text`, which errors call `file`.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, Error> {
         let document = Document::parse(file, text)?;
         let mut keys =
-            Self { file: file.to_owned(), entries: Vec::new(), asked: RefCell::default() };
+            Self { file: file.to_owned(), entries: Vec::new(), requested: RefCell::default() };
         keys.flatten("", document.nodes(), &|at| document.line(at))?;
         keys.entries.sort_by_key(|e| match e.place {
             Place::Line(_, line) => line,
@@ -66,7 +72,7 @@ impl Keys {
         for (name, value) in table {
             let key = dotted(prefix, name.get_ref());
             let place = Place::Line(self.file.clone(), line(name.span().start));
-            // Names of links and groups are parts of keys.
+            // Names of links and groups become parts of keys.
             let named = NAMED.contains(&prefix).then(|| part_of_a_key(name.get_ref()));
             if let Err(message) = printable(&key).and(named.unwrap_or(Ok(()))) {
                 return Err(Error::Key { place, key, message });
@@ -75,7 +81,7 @@ impl Keys {
                 Node::Table(inner) if inner.is_empty() && GROUPS.contains(&prefix) => {
                     self.all_default(&key, place);
                 }
-                // Such as a link's, of which all may be left to its defaults; or one that is misspelt.
+                // The table of an impairment with default values, or a misspelt one.
                 Node::Table(inner) if inner.is_empty() && !may_be_empty(prefix, &key) => {
                     let value = Value::Table(toml::Table::new());
                     self.entries.push(Entry { key, value, place, read: false });
@@ -99,7 +105,7 @@ impl Keys {
         Ok(())
     }
 
-    /// One `[[GROUP]]`: the same as `[GROUP.NAME]`.
+    /// Adds one `[[GROUP]]`, which means the same as `[GROUP.NAME]`.
     fn flatten_group(
         &mut self,
         group: &str,
@@ -125,7 +131,7 @@ impl Keys {
             return Err(Error::Key { place, key: format!("{group}.name"), message });
         }
         self.flatten(&key, table, line)?;
-        // The name is in the key now.
+        // The name is a part of the key now.
         self.entries.retain(|entry| entry.key != format!("{key}.name"));
         if !self.has(&key) {
             self.all_default(&key, place);
@@ -133,13 +139,13 @@ impl Keys {
         Ok(())
     }
 
-    /// A group of which all is left to its defaults is still there.
+    /// Adds a key to a group that leaves everything to its defaults, so that the group exists.
     fn all_default(&mut self, group: &str, place: Place) {
         let (key, value) = (format!("{group}.count"), Value::Integer(1));
         self.entries.push(Entry { key, value, place, read: false });
     }
 
-    /// The keys as TOML again.
+    /// Returns the keys as TOML.
     pub(crate) fn to_toml(&self) -> String {
         let mut root = toml::Table::new();
         for entry in &self.entries {
@@ -152,7 +158,7 @@ impl Keys {
                 table = inner;
             }
             match &entry.value {
-                // Keys below it may have come first.
+                // Keys below the table may come before it.
                 Value::Table(_) if table.contains_key(last) => {}
                 value => drop(table.insert(last.to_owned(), value.clone())),
             }
@@ -160,13 +166,13 @@ impl Keys {
         toml::to_string(&root).unwrap_or_default()
     }
 
-    /// What errors call the file.
+    /// The name that errors give the file.
     pub(crate) fn file(&self) -> &str {
         &self.file
     }
 
-    /// Where `key` stands, or would: with those beside it in a table of which all comes from the command
-    /// line. What is in no table would stand in the file.
+    /// Returns the place of `key`. The place of an absent key is that of the keys beside it, if all
+    /// of its table comes from the command line; otherwise it is the file.
     pub(crate) fn place(&self, key: &str) -> Place {
         let below = |e: &&Entry| e.key.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
         let entry = self.entries.iter().find(|e| e.key == key);
@@ -180,7 +186,7 @@ impl Keys {
         place.unwrap_or_else(|| Place::File(self.file.clone()))
     }
 
-    /// The keys right below the table `prefix`, and their last parts.
+    /// Returns the keys directly below the table `prefix`, and their last parts.
     pub(crate) fn leaves(&self, prefix: &str) -> Vec<(String, String)> {
         let start = format!("{prefix}.");
         let below = self.entries.iter().filter_map(|e| {
@@ -190,9 +196,9 @@ impl Keys {
         below.collect()
     }
 
-    /// The names of the tables right below `prefix`, in the order of the file.
+    /// Returns the names of the tables directly below `prefix`, in the order of the file.
     pub(crate) fn tables(&self, prefix: &str) -> Vec<String> {
-        self.ask(prefix);
+        self.request(prefix);
         let start = format!("{prefix}.");
         let mut names: Vec<String> = Vec::new();
         for entry in &self.entries {
@@ -206,14 +212,14 @@ impl Keys {
         names
     }
 
-    /// Whether any key begins with `prefix`.
+    /// Returns whether there is a key below `prefix`, or `prefix` itself.
     pub(crate) fn has(&self, prefix: &str) -> bool {
-        self.ask(prefix);
+        self.request(prefix);
         let start = format!("{prefix}.");
         self.entries.iter().any(|e| e.key == prefix || e.key.starts_with(&start))
     }
 
-    /// Whether the file has the table, were it empty; what reads its keys comes next.
+    /// Returns whether the file has the table, even if it is empty. The caller reads its keys next.
     pub(crate) fn enter(&mut self, table: &str) -> bool {
         let there = self.has(table);
         let empty = |e: &&mut Entry| e.key == table && e.value.is_table();
@@ -223,19 +229,19 @@ impl Keys {
         there
     }
 
-    fn ask(&self, key: &str) {
-        self.asked.borrow_mut().insert(key.to_owned());
+    fn request(&self, key: &str) {
+        self.requested.borrow_mut().insert(key.to_owned());
     }
 
     fn get(&mut self, key: &str) -> Option<Value> {
-        self.ask(key);
+        self.request(key);
         let entry = self.entries.iter_mut().find(|e| e.key == key)?;
         entry.read = true;
         Some(entry.value.clone())
     }
 }
 
-/// The text, unless it would do to a terminal what no name or title should.
+/// Returns the text, unless it has control characters, which a terminal would obey.
 fn printable(text: &str) -> Result<String, String> {
     match text.chars().find(|c| c.is_control()) {
         Some(found) => Err(format!("expected no control characters, found {found:?}")),
@@ -243,7 +249,7 @@ fn printable(text: &str) -> Result<String, String> {
     }
 }
 
-/// Refuses a name that a dotted key cannot hold.
+/// Rejects a name that cannot be a part of a dotted key.
 fn part_of_a_key(name: &str) -> Result<(), String> {
     match name.trim().is_empty() || name.contains('.') {
         true => Err(format!("expected a name without dots, found {name:?}")),

@@ -1,4 +1,4 @@
-//! The path part of a scenario file: links by name, and what befalls packets on them.
+//! The links of a scenario file: by name, with the impairments of their packets.
 
 use unruffled_path::{Applies, ConfigError, Distribution, Impairment, LinkConfig, Red, Times};
 use unruffled_units::{Duration, Instant, Rate, hint};
@@ -7,8 +7,8 @@ use super::Hop;
 use super::keys::Keys;
 use crate::error::Error;
 
-/// What may befall packets on a link: the tables below it. A new one goes to the end, because the
-/// random numbers of the others depend on their places.
+/// The impairments of a link: the tables below it. Append new ones, because the random numbers of
+/// an impairment depend on its index.
 const KINDS: [&str; 10] = [
     "delayed",
     "loss",
@@ -22,7 +22,7 @@ const KINDS: [&str; 10] = [
     "overhead",
 ];
 
-/// The links that the list at `key` names, in its order.
+/// Reads the links that the list at `key` names, in its order.
 pub(super) fn hops(k: &mut Keys, key: &str) -> Result<Vec<Hop>, Error> {
     let names = k.list(key)?;
     let names = k.required(key, names, "[\"bottleneck\"]")?;
@@ -51,7 +51,7 @@ pub(super) fn hops(k: &mut Keys, key: &str) -> Result<Vec<Hop>, Error> {
     Ok(hops)
 }
 
-/// The link of that name.
+/// Reads the link of that name.
 pub(super) fn hop(k: &mut Keys, name: &str) -> Result<Hop, Error> {
     Ok(Hop { name: name.to_owned(), link: link(k, &format!("link.{name}"))? })
 }
@@ -68,13 +68,13 @@ fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
         let at = format!("{at}.{kind}");
         if k.enter(&at) {
             let impairment = impairment(k, kind, &at)?;
-            impairments.push(for_a_time(k, &at, impairment)?);
+            impairments.push(limited_in_time(k, &at, impairment)?);
         }
     }
     Ok(LinkConfig { rate, delay, queue, red, impairments })
 }
 
-/// The settings of a RED queue in front of a link of `rate`, if the file has the table.
+/// Reads the RED queue of a link of this `rate`, if the file has the table.
 fn red(k: &mut Keys, at: &str, rate: Option<Rate>) -> Result<Option<Red>, Error> {
     if !k.enter(at) {
         return Ok(None);
@@ -96,13 +96,13 @@ fn red(k: &mut Keys, at: &str, rate: Option<Rate>) -> Result<Option<Red>, Error>
     Ok(Some(red))
 }
 
-/// What the path crate says of a field of `at`. It knows what makes no sense, in its own terms.
+/// The error that the path crate reports about a field of the table `at`.
 fn wrong_field(k: &Keys, at: &str, error: &ConfigError) -> Error {
     k.wrong(&format!("{at}.{}", error.field()), format!("expected {}", error.expected()))
 }
 
-/// The impairment from `from` until `until`, if the file says either.
-fn for_a_time(k: &mut Keys, at: &str, impairment: Impairment) -> Result<Impairment, Error> {
+/// Limits the impairment to the time from `from` until `until`, if the file has either.
+fn limited_in_time(k: &mut Keys, at: &str, impairment: Impairment) -> Result<Impairment, Error> {
     let from = k.duration(&format!("{at}.from"))?;
     let key = format!("{at}.until");
     let until = k.duration(&key)?;
@@ -120,11 +120,11 @@ fn for_a_time(k: &mut Keys, at: &str, impairment: Impairment) -> Result<Impairme
 fn impairment(k: &mut Keys, kind: &str, at: &str) -> Result<Impairment, Error> {
     let applies = [("data", Applies::Data), ("acks", Applies::Acks), ("both", Applies::Both)];
     let applies = k.choice(&format!("{at}.packets"), &applies)?;
-    // In a blackout nothing gets through.
+    // A blackout drops all packets.
     let all = if kind == "blackout" { Applies::Both } else { Applies::Data };
     let applies = applies.unwrap_or(all);
     let impairment = of_kind(k, kind, at, applies)?;
-    // A distribution's fields stand beside the others.
+    // The fields of a distribution are in the same table.
     impairment.check().map_err(|e| wrong_field(k, at, &e))?;
     Ok(impairment)
 }
@@ -169,7 +169,7 @@ fn of_kind(k: &mut Keys, kind: &str, at: &str, applies: Applies) -> Result<Impai
     })
 }
 
-/// Losses at random, or one packet in so many.
+/// Reads random or periodic losses.
 fn loss(k: &mut Keys, at: &str, applies: Applies) -> Result<Impairment, Error> {
     let key = format!("{at}.fraction");
     let fraction = k.fraction(&key)?;
@@ -183,7 +183,7 @@ fn loss(k: &mut Keys, at: &str, applies: Applies) -> Result<Impairment, Error> {
     }
 }
 
-/// Times without any connection: some instants, or one time and its multiples.
+/// Reads the times of blackouts: given instants, or the multiples of one time.
 fn blackout(k: &mut Keys, at: &str, applies: Applies) -> Result<Impairment, Error> {
     let length = required_time(k, at, "length", "\"2 s\"")?;
     let key = format!("{at}.at");
@@ -218,7 +218,7 @@ fn required_time(k: &mut Keys, at: &str, field: &str, such_as: &str) -> Result<D
     k.required(&key, time, such_as)
 }
 
-/// A list of times.
+/// Reads a list of times.
 fn times(k: &mut Keys, at: &str, field: &str, such_as: &str) -> Result<Vec<Duration>, Error> {
     let key = format!("{at}.{field}");
     let texts = k.list_of(&key, &format!("times such as {such_as}"))?;
@@ -264,7 +264,7 @@ pub(super) fn distribution(k: &mut Keys, at: &str) -> Result<Distribution, Error
     Ok(distribution)
 }
 
-/// A link in one line.
+/// Describes a link in one line.
 pub(super) fn in_words(link: &LinkConfig) -> String {
     let mut parts = vec![
         link.rate.map_or("infinitely fast".to_owned(), |r| r.to_string()),
@@ -276,13 +276,13 @@ pub(super) fn in_words(link: &LinkConfig) -> String {
         None if link.red.is_some() => parts.push("RED queue".to_owned()),
         None => {}
     }
-    parts.extend(link.red.as_ref().map(lottery));
-    parts.extend(link.impairments.iter().map(befalls));
+    parts.extend(link.red.as_ref().map(red_in_words));
+    parts.extend(link.impairments.iter().map(impairment_in_words));
     parts.join(", ")
 }
 
-/// What a RED queue does, in a few words.
-fn lottery(red: &Red) -> String {
+/// Describes the settings of a RED queue.
+fn red_in_words(red: &Red) -> String {
     let Red { min, max, weight, gentle, bytes, mean_packet, max_p } = red;
     let unit = if *bytes { format!("× {mean_packet} B") } else { "packets".to_owned() };
     let weight = weight.map_or("weight from the link".to_owned(), |w| format!("weight {w}"));
@@ -294,8 +294,8 @@ fn percent(fraction: f64) -> String {
     format!("{} %", (fraction * 1e6).round() / 1e4)
 }
 
-/// An impairment in a few words.
-pub(super) fn befalls(impairment: &Impairment) -> String {
+/// Describes an impairment in a few words.
+pub(super) fn impairment_in_words(impairment: &Impairment) -> String {
     let those = |applies: &Applies| match applies {
         Applies::Data => "data packets",
         Applies::Acks => "acknowledgements",
@@ -359,10 +359,10 @@ pub(super) fn befalls(impairment: &Impairment) -> String {
             format!("{} later by {}, one after another", those(applies), law(delay))
         }
         Impairment::During { from, until: Instant::MAX, impairment } => {
-            format!("{} from {from}", befalls(impairment))
+            format!("{} from {from}", impairment_in_words(impairment))
         }
         Impairment::During { from, until, impairment } => {
-            format!("{} from {from} to {until}", befalls(impairment))
+            format!("{} from {from} to {until}", impairment_in_words(impairment))
         }
     }
 }

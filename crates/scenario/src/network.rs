@@ -12,29 +12,30 @@ use crate::error::Error;
 /// Nodes and the links that join them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Network {
-    /// The nodes' names; links and traffic name them by their place in this list.
+    /// The nodes' names. Links and traffic refer to a node by its index.
     pub nodes: Vec<String>,
     /// The links, in the order of the file.
     pub links: Vec<NetLink>,
-    /// Links that traffic may have copies of, as the way from a host of its own into the network.
+    /// Links of which each source of traffic may have its own copy, between its host and the
+    /// network.
     pub access: Vec<Hop>,
 }
 
 /// A link of the network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetLink {
-    /// Its name in the file.
+    /// The link's name in the file.
     pub name: String,
-    /// The node that it leads from, and the one it leads to.
+    /// The indices of the node that the link starts at and of the node that it ends at.
     pub ends: (usize, usize),
-    /// It leads back as well, with the same rate, delay and queue.
+    /// Whether the link also leads back, with the same rate, delay and queue.
     pub both_ways: bool,
-    /// What it is made of.
+    /// The link's configuration.
     pub link: LinkConfig,
 }
 
 impl NetLink {
-    /// The directions in which it leads.
+    /// Returns the directions of the link.
     pub fn directions(&self) -> &'static [Direction] {
         match self.both_ways {
             true => &[Direction::Forward, Direction::Reverse],
@@ -42,7 +43,7 @@ impl NetLink {
         }
     }
 
-    /// The name of one of its directions in results.
+    /// Returns the name of a direction in results.
     pub fn name_of(&self, direction: Direction) -> String {
         match direction {
             Direction::Forward => self.name.clone(),
@@ -52,8 +53,8 @@ impl NetLink {
 }
 
 impl Network {
-    /// Who is joined to whom, if the directions of the links are added in their order, before all
-    /// others.
+    /// Returns the topology of a simulation to which the links' directions are added in their
+    /// order, before any others.
     pub fn topology(&self) -> Topology {
         let mut topology = Topology::new();
         let nodes: Vec<NodeId> = self.nodes.iter().map(|_| topology.add_node()).collect();
@@ -72,17 +73,17 @@ impl Network {
         topology
     }
 
-    /// The node of that name.
+    /// Returns the index of the node of that name.
     pub fn node(&self, name: &str) -> Option<usize> {
         self.nodes.iter().position(|node| node == name)
     }
 
-    /// The access link of that name.
+    /// Returns the access link of that name.
     pub fn access(&self, name: &str) -> Option<&Hop> {
         self.access.iter().find(|hop| hop.name == name)
     }
 
-    /// The link that leads from one node to a neighbour.
+    /// Returns the link from one node to another.
     pub fn between(&self, from: usize, to: usize) -> Option<&NetLink> {
         let leads = |link: &&NetLink| {
             link.ends == (from, to) || (link.both_ways && link.ends == (to, from))
@@ -90,13 +91,13 @@ impl Network {
         self.links.iter().find(leads)
     }
 
-    /// Propagation delay of a way over these nodes, in seconds.
+    /// Returns the propagation delay of a way over these nodes, in seconds.
     pub fn delay_s(&self, way: &[usize]) -> f64 {
         let links = way.windows(2).filter_map(|pair| self.between(pair[0], pair[1]));
         links.map(|link| link.link.delay.as_secs_f64()).sum()
     }
 
-    /// Links in a row, from node `r1` to `r2` and so on.
+    /// A chain of links between the nodes `r1`, `r2` and so on.
     fn row(hops: &[Hop]) -> Self {
         let link = |(i, hop): (usize, &Hop)| NetLink {
             name: hop.name.clone(),
@@ -112,8 +113,7 @@ impl Network {
     }
 }
 
-/// What the file says of the network: its links, and the hops where it is a single path without
-/// hosts of their own.
+/// Reads the network. The hops are empty unless it is a chain of links without hosts of their own.
 pub(super) fn read(k: &mut Keys) -> Result<(Network, Vec<Hop>), Error> {
     let (network, hops) = of_its_kind(k)?;
     let back = network.links.iter().filter(|link| link.both_ways);
@@ -158,8 +158,8 @@ fn of_its_kind(k: &mut Keys) -> Result<(Network, Vec<Hop>), Error> {
     }
 }
 
-/// The links of the file that are not among `used`; only traffic may use them. Where there is no
-/// traffic to use them, they are left unread, and complained about.
+/// The links of the file that are not among `used`: access links for traffic. Without traffic they
+/// stay unread, and are reported as unused.
 fn access(k: &mut Keys, used: &[Hop]) -> Result<Vec<Hop>, Error> {
     if !k.has("traffic") {
         return Ok(Vec::new());
@@ -169,7 +169,7 @@ fn access(k: &mut Keys, used: &[Hop]) -> Result<Vec<Hop>, Error> {
     free.map(|name| links::hop(k, name)).collect()
 }
 
-/// Links that say themselves which nodes they join.
+/// Reads links that name the nodes they join.
 fn explicit(k: &mut Keys) -> Result<Network, Error> {
     let mut network = Network::default();
     for name in k.tables("link") {

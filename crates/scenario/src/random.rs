@@ -1,5 +1,5 @@
-//! Paths drawn at random from stated ranges, each a scenario file. The same seed and number give the
-//! same text, for ever: results that were published can be checked.
+//! Random paths drawn from stated ranges, each a scenario file. The same seed and number always
+//! give the same text, so that published results can be checked.
 
 use std::fmt::Write as _;
 
@@ -7,40 +7,39 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_units::count;
 
-/// The highest number that a path is named by, and as many are drawn at most: each takes longer to draw
-/// than the one before.
-const MOST: u32 = 10_000;
-/// Octets of a packet on the wire.
+/// The highest number of a path. Each path takes longer to draw than the one before.
+const MAX_NUMBER: u32 = 10_000;
+/// The size of a packet on the wire, in octets.
 const PACKET: f64 = 1500.0;
 
-/// Ranges; all are drawn evenly on a logarithmic scale.
+/// The ranges. All values are drawn uniformly on a logarithmic scale.
 const RATE_BPS: (f64, f64) = (1e6, 10e9);
 const RTT_S: (f64, f64) = (100e-6, 0.6);
 const QUEUE_BDP: (f64, f64) = (0.1, 4.0);
-/// Of the round trip.
+/// As a share of the round trip.
 const LATENESS: (f64, f64) = (0.1, 10.0);
 const LATE: (f64, f64) = (0.001, 0.5);
 /// On every second path.
 const LOSS: (f64, f64) = (1e-5, 0.02);
 /// On every third path.
 const ACK_LOSS: (f64, f64) = (0.001, 0.2);
-/// On another third: acknowledgements wait for up to this share of the round trip, drawn anew at as
-/// many intervals of it, and come in bursts.
+/// On another third of the paths, acknowledgements wait for up to this share of the round trip, and
+/// arrive in bursts. The wait is drawn anew after as much time.
 const ACK_WAIT: (f64, f64) = (0.1, 1.0);
-/// On every second path; on the others there is one.
+/// On every second path; the others have one flow.
 const FLOWS: (f64, f64) = (2.0, 20.99);
-/// Simulated time: a hundred round trips within these limits.
+/// The simulated time: a hundred round trips within these limits.
 const DURATION_S: (f64, f64) = (5.0, 30.0);
 
-/// The path that is called so, `SEED-NUMBER`, if that is one.
+/// Returns the random path `SEED-NUMBER`, if the name has that form.
 pub(crate) fn named(name: &str) -> Option<String> {
     let (seed, number) = name.split_once('-')?;
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    let number = number.parse().ok().filter(|n| (1..=MOST).contains(n) && digits(number))?;
+    let number = number.parse().ok().filter(|n| (1..=MAX_NUMBER).contains(n) && digits(number))?;
     Some(random_path(seed.parse().ok().filter(|_| digits(seed))?, number))
 }
 
-/// Path number `number` of those drawn from `seed`, as a scenario file.
+/// Returns path number `number` of those drawn from `seed`, as a scenario file.
 pub fn random_path(seed: u64, number: u32) -> String {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     (0..number).for_each(|_| random.jump());
@@ -87,7 +86,7 @@ pub fn random_path(seed: u64, number: u32) -> String {
     if lossy {
         let _ = writeln!(text, "[link.bottleneck.loss]\nfraction = {loss:.7}\n");
     }
-    // A second link takes the acknowledgements' part.
+    // A second link impairs the acknowledgements.
     if acks > 0 {
         text = text.replace("[\"bottleneck\"]", "[\"bottleneck\", \"back\"]");
         text += &match acks {
@@ -102,12 +101,12 @@ pub fn random_path(seed: u64, number: u32) -> String {
     text
 }
 
-/// A time as files have it.
+/// Formats a time as scenario files have it.
 fn us(seconds: f64) -> String {
     format!("\"{} us\"", ((seconds * 1e6).round() as u64).max(1))
 }
 
-/// The table that makes packets late by about `extra` seconds, a share `late` of them, by one of five
+/// The table that delays the share `late` of the packets by about `extra` seconds, by one of five
 /// laws, and a word for the law.
 fn late_packets(law: u32, late: f64, extra: f64) -> (String, &'static str) {
     let time = us(extra);
@@ -129,7 +128,7 @@ fn late_packets(law: u32, late: f64, extra: f64) -> (String, &'static str) {
     (format!("[link.bottleneck.delayed]\n{keys}\n\n"), word)
 }
 
-/// The table that has acknowledgements wait for up to so many seconds, drawn anew as often.
+/// The table that delays acknowledgements by up to `wait` seconds.
 fn waiting_acknowledgements(wait: f64) -> String {
     let wait = us(wait);
     format!(
@@ -144,7 +143,7 @@ mod tests {
     use crate::Scenario;
 
     #[test]
-    fn every_path_is_a_scenario_and_always_the_same() {
+    fn every_random_path_is_a_valid_scenario_and_always_the_same() {
         let mut flows = Vec::new();
         for number in 1..=200 {
             let text = random_path(1, number);
@@ -161,16 +160,16 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_named_by_seed_and_number() {
+    fn a_random_path_is_named_by_seed_and_number() {
         assert_eq!(named("1-1"), Some(random_path(1, 1)));
         let others =
             ["1", "1-0", "1-", "-1", "+1-1", "1-+1", "a-1", "1-10001", "1-1-1", "1-1.toml"];
         assert_eq!(others.map(named), others.map(|_| None));
     }
 
-    /// Results on held-out paths depend on each digit of them.
+    /// Results on held-out paths depend on each digit of these files.
     #[test]
-    fn the_draw_stays_what_it_was() {
+    fn random_paths_are_as_published() {
         assert_eq!(random_path(1, 0), LOSSY);
         assert_eq!(random_path(1, 1), IN_BURSTS);
     }

@@ -1,4 +1,4 @@
-//! A scenario: what its file says, checked and with its defaults.
+//! A scenario: the contents of its file, checked and with defaults.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -12,107 +12,108 @@ use unruffled_units::{Duration, hint};
 use crate::builtin::BUILTIN;
 use crate::error::{Error, Place};
 use crate::keys::Keys;
-use crate::missing::is_path;
+use crate::missing::{is_path, no_scenario, unreadable};
 use crate::network::{self, Network};
 use crate::random;
 use crate::tcp::{self, Ends};
 use crate::text;
 use crate::traffic::{self, Traffic};
 
-/// Points of a time series: more than anybody looks at, and what memory can hold.
-const MOST_POINTS: u64 = 1_000_000;
+/// The most points of a time series: more than a plot shows, and few enough for memory.
+const MAX_POINTS: u64 = 1_000_000;
 
-/// Points of all time series of a run.
-const MOST_IN_ALL: u64 = 50_000_000;
+/// The most points of all time series of a run together.
+const MAX_POINTS_IN_ALL: u64 = 50_000_000;
 
-/// A hop of the path.
+/// A link of a chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hop {
-    /// Its name in the file.
+    /// The link's name in the file.
     pub name: String,
-    /// Both directions have the same rate, delay and queue; impairments say which they touch.
+    /// The link's configuration. Both directions have the same rate, delay and queue; each
+    /// impairment states which packets it affects.
     pub link: LinkConfig,
 }
 
-/// A parameter of a sender, `variant.NAME.PARAMETER` in the file. It holds for the sender of that
-/// name and for those made of it by adding parts.
+/// A parameter of a sender, `variant.NAME.PARAMETER` in the file. It applies to the sender of that
+/// name, with or without added parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assignment {
-    /// Where it stands.
+    /// The place of the key.
     pub place: Place,
     /// The sender's name.
     pub variant: String,
     /// The parameter's name.
     pub parameter: String,
-    /// The value, in the parameter's unit.
+    /// The value with its unit.
     pub value: String,
 }
 
-/// What is kept of a run beside its numbers, `record` in the file.
+/// What a run records besides its counts, `record` in the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
-    /// Time series of these quantities.
+    /// The quantities with time series.
     pub series: Vec<Quantity>,
-    /// The time between their points.
+    /// The time between two points.
     pub interval: Duration,
-    /// Each segment is timed from its first transmission to its first arrival.
+    /// Whether each segment is timed from its first transmission to its first arrival.
     pub deliveries: bool,
 }
 
-/// An experiment, checked and ready to run.
+/// A scenario that has been checked and is ready to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// Short name.
+    /// The short name.
     pub name: String,
-    /// One line on what it is.
+    /// One line that describes the scenario.
     pub title: String,
-    /// Where it comes from.
+    /// The origin: paper, section, figure.
     pub source: String,
-    /// Simulated time, warm-up included.
+    /// The simulated time, including the warm-up.
     pub duration: Duration,
-    /// Time at the beginning that is not measured.
+    /// The time at the beginning that is not measured.
     pub warmup: Duration,
-    /// How many seeds to run; they are 1, 2, 3 …
+    /// The number of seeds, which are 1, 2, 3 …
     pub seeds: u64,
-    /// Names of the senders to compare.
+    /// The names of the senders to compare.
     pub variants: Vec<String>,
-    /// Settings of the sending end.
+    /// The settings of the sending end.
     pub sender: Config,
-    /// Settings of the receiving end.
+    /// The settings of the receiving end.
     pub receiver: Config,
-    /// Octets of header on the wire, for each segment.
+    /// The header on the wire, in octets per segment.
     pub header: u32,
-    /// Octets that each SACK block adds to it.
+    /// The octets that each SACK block adds to the header.
     pub sack_block: u32,
-    /// The links from sender to receiver, where the network is nothing else; real packets can cross
-    /// these alone.
+    /// The links from sender to receiver, if the network is a chain; real packets can cross no
+    /// other network.
     pub hops: Vec<Hop>,
-    /// Nodes and links.
+    /// The nodes and links.
     pub network: Network,
-    /// Who sends what to whom.
+    /// The traffic.
     pub traffic: Vec<Traffic>,
-    /// What is kept of a run beside its numbers.
+    /// What a run records besides its counts.
     pub recording: Recording,
-    /// Parameters of senders.
+    /// The parameters of senders.
     pub parameters: Vec<Assignment>,
     /// The file's keys with every override, as TOML.
     pub toml: String,
 }
 
 impl Scenario {
-    /// The text of a built-in scenario, of a file, or of path `SEED-NUMBER` of those that are drawn at
-    /// random.
+    /// Returns the text of a built-in scenario, of a file, or of the random path `SEED-NUMBER`.
     ///
     /// # Errors
-    /// No such scenario.
+    /// An unknown name, or a file that cannot be read.
     pub fn text(name: &str) -> Result<String, Error> {
         Self::text_beside(Path::new(""), name).map(|(_, text)| text)
     }
 
-    /// The same where a file is seen from `folder`; and what errors call it.
+    /// Returns the name that errors give a scenario, and its text, where `name` may be a path
+    /// relative to `folder`.
     ///
     /// # Errors
-    /// No such scenario.
+    /// An unknown name, or a file that cannot be read.
     pub fn text_beside(folder: &Path, name: &str) -> Result<(String, String), Error> {
         if let Some((name, text)) = BUILTIN.iter().find(|(builtin, _)| *builtin == name) {
             return Ok(((*name).to_owned(), (*text).to_owned()));
@@ -122,39 +123,41 @@ impl Scenario {
             Ok(text) => Ok((path.display().to_string(), text)),
             Err(reason) if reason.kind() == ErrorKind::NotFound && !is_path(name) => {
                 let drawn = random::named(name).map(|text| (name.to_owned(), text));
-                drawn.ok_or_else(|| Error::no_scenario(name, reason))
+                drawn.ok_or_else(|| no_scenario(name, reason))
             }
-            Err(reason) => Err(Error::unreadable(&path, reason)),
+            Err(reason) => Err(unreadable(&path, reason)),
         }
     }
 
-    /// Loads a built-in scenario by name, or a file, and applies `overrides` (`KEY=VALUE`).
+    /// Loads a scenario by name or from a file, and applies `overrides` (`KEY=VALUE`).
     ///
     /// # Errors
-    /// A file that cannot be read, and what [`Self::parse`] refuses.
+    /// A file that cannot be read, and the errors of [`Self::parse`].
     pub fn load(name: &str, overrides: &[String]) -> Result<Self, Error> {
         let text = Self::text(name)?;
         Self::parse(name, &text, overrides)
     }
 
-    /// The whole keys that the `overrides` of the scenario in `text` replace, in their order.
+    /// Returns the whole keys that the `overrides` replace in the scenario in `text`, in their
+    /// order.
     pub fn replaced(file: &str, text: &str, overrides: &[String]) -> Result<Vec<String>, Error> {
         let mut keys = Keys::parse(file, text)?;
         apply(&mut keys, overrides)
     }
 
-    /// Reads a scenario from `text`, which errors call `file`.
+    /// Reads a scenario from `text`, which errors call `file`, and applies `overrides`.
     ///
     /// # Errors
-    /// What is no TOML, and a key that is unknown, missing or wrong: file, key, and what was expected.
+    /// Text that is not TOML, or a key that is unknown, missing or wrong.
     pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Self, Error> {
         Self::read(file, text, overrides).map(|(scenario, _)| scenario)
     }
 
-    /// The same as [`Self::parse`], of a scenario whose network real packets can cross: links in a row.
+    /// Reads a scenario like [`Self::parse`], and rejects it if real packets cannot cross its
+    /// network.
     ///
     /// # Errors
-    /// What [`Self::parse`] refuses, and a network that is more than that.
+    /// The errors of [`Self::parse`], and a network that is not a chain of links.
     pub fn parse_for_real_packets(
         file: &str,
         text: &str,
@@ -168,7 +171,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The scenario, and the keys that it was read from.
+    /// Returns the scenario and the keys that it was read from.
     fn read(file: &str, text: &str, overrides: &[String]) -> Result<(Self, Keys), Error> {
         let mut keys = Keys::parse(file, text)?;
         apply(&mut keys, overrides)?;
@@ -176,7 +179,7 @@ impl Scenario {
         Ok((scenario, keys))
     }
 
-    /// The scenario that these keys make.
+    /// Reads a scenario from its keys.
     fn of(k: &mut Keys) -> Result<Self, Error> {
         let toml = k.to_toml();
         let name = k.name("name")?;
@@ -230,14 +233,15 @@ impl Scenario {
             parameters,
             toml,
         };
-        scenario.moves(k)?;
+        scenario.check_progress(k)?;
         Ok(scenario)
     }
 
-    /// Sets the scenario's parameters of `variant`: those of its row, then those of its full name.
+    /// Applies the scenario's parameters to `variant`: those of its row, then those of its full
+    /// name.
     ///
     /// # Errors
-    /// A parameter that the sender lacks, or a value out of its range.
+    /// A parameter that the sender lacks, or a value outside its range.
     pub fn parametrise(&self, variant: &mut Variant) -> Result<(), Error> {
         for name in [variant.row().name.to_owned(), variant.name().to_owned()] {
             for a in self.parameters.iter().filter(|a| a.variant == name) {
@@ -251,21 +255,21 @@ impl Scenario {
         Ok(())
     }
 
-    /// A seed for each link in a run with `seed`: what is random on one link does not depend on what
-    /// happens on the others.
+    /// Returns a seed for each link in a run with `seed`. The random numbers of a link do not
+    /// depend on the other links.
     pub fn link_seeds(&self, seed: u64) -> impl Iterator<Item = u64> + use<> {
         let first = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         (0..).map(move |link| first.wrapping_add(link))
     }
 
-    /// The links from sender to receiver, each with its seed; none where the network is more than a
+    /// Returns the links from sender to receiver, each with its seed; none if the network is not a
     /// chain.
     pub fn links(&self, seed: u64) -> impl Iterator<Item = (&LinkConfig, u64)> {
         self.hops.iter().map(|hop| &hop.link).zip(self.link_seeds(seed))
     }
 
-    /// The octets of the one transfer that the scenario is about; none if it goes on for ever, or
-    /// if there is other traffic.
+    /// Returns the size of the only transfer, in octets; none if it is endless, or if there is
+    /// other traffic.
     pub fn bytes(&self) -> Option<u64> {
         match self.traffic.as_slice() {
             [Traffic { app: App::Bulk { bytes }, count: 1, .. }] => *bytes,
@@ -273,41 +277,41 @@ impl Scenario {
         }
     }
 
-    /// Whether it is about one transfer over the whole path, by the sender that is compared.
+    /// Returns whether the only traffic is one transfer of the compared sender over the whole path.
     pub fn is_single(&self) -> bool {
         self.sources() == 1 && self.traffic.iter().all(Traffic::is_of_variant)
     }
 
-    /// The sender that a group of traffic has whatever is compared, with the scenario's parameters.
+    /// Returns the sender that a group of traffic names, with the scenario's parameters.
     ///
     /// # Panics
-    /// If it is in no table and no group of this scenario names it: their senders are checked when a
-    /// scenario is read.
+    /// If no group of this scenario names the sender: names are checked when a scenario is read.
     pub fn fixed_sender(&self, name: &str) -> Variant {
         let mut variant = Variant::parse(name).expect("senders are checked when read");
         self.parametrise(&mut variant).expect("parameters are checked when read");
         variant
     }
 
-    /// How many sources of traffic there are.
+    /// Returns the number of sources.
     pub fn sources(&self) -> u64 {
         self.traffic.iter().map(|group| u64::from(group.count)).sum()
     }
 
-    /// The groups whose sender is the variant that is compared; all, if each has its own or none.
+    /// Returns the groups whose sender is the variant that is compared; all groups, if there is
+    /// none.
     pub fn compared(&self) -> impl Iterator<Item = &Traffic> {
         let none = !self.traffic.iter().any(Traffic::is_of_variant);
         self.traffic.iter().filter(move |group| none || group.is_of_variant())
     }
 
-    /// The number of the first source whose sender is the variant that is compared.
+    /// Returns the index of the first source whose sender is the variant that is compared.
     pub fn first_compared(&self) -> u32 {
         let before = self.traffic.iter().take_while(|group| !group.is_of_variant());
         let before = before.map(|group| group.count).sum();
         if u64::from(before) < self.sources() { before } else { 0 }
     }
 
-    /// The same with one transfer of so many octets, or one that goes on for ever.
+    /// Sets the size of the only transfer; none makes it endless.
     #[must_use]
     pub fn with_bytes(mut self, octets: Option<u64>) -> Self {
         if let [Traffic { app: App::Bulk { bytes }, .. }] = self.traffic.as_mut_slice() {
@@ -324,7 +328,7 @@ fn apply(keys: &mut Keys, overrides: &[String]) -> Result<Vec<String>, Error> {
     overrides.iter().map(|assignment| keys.set(assignment, read)).collect()
 }
 
-/// What is kept of a run: the keys below `record`.
+/// Reads the keys below `record`.
 fn recording(
     k: &mut Keys,
     duration: Duration,
@@ -341,21 +345,21 @@ fn recording(
     let series = series.collect::<Result<Vec<_>, _>>()?;
     let interval = k.duration("record.interval")?.unwrap_or(Duration::from_secs(1));
     let points = duration.as_nanos().checked_div(interval.as_nanos());
-    if points.is_none_or(|points| points > MOST_POINTS && !series.is_empty()) {
-        let wanted = format!("expected at most {MOST_POINTS} points in the duration, {duration}");
-        return Err(k.wrong("record.interval", wanted));
+    if points.is_none_or(|points| points > MAX_POINTS && !series.is_empty()) {
+        let message = format!("expected at most {MAX_POINTS} points in the duration, {duration}");
+        return Err(k.wrong("record.interval", message));
     }
-    let most = MOST_IN_ALL / curves(series.len()).max(1);
+    let most = MAX_POINTS_IN_ALL / curves(series.len()).max(1);
     if !series.is_empty() && points.is_some_and(|points| points > most) {
-        let wanted = format!("expected at most {most} points for each of so many curves");
-        return Err(k.wrong("record.interval", wanted));
+        let message = format!("expected at most {most} points for each of so many curves");
+        return Err(k.wrong("record.interval", message));
     }
     let deliveries = k.switch("record.deliveries")?.unwrap_or(false);
     let deliveries = deliveries || series.contains(&Quantity::Delivery);
     Ok(Recording { series, interval, deliveries })
 }
 
-/// The keys `variant.NAME.PARAMETER`, each checked even if that sender does not run.
+/// Reads the keys `variant.NAME.PARAMETER`. Each is checked even if that sender does not run.
 fn parameters(k: &mut Keys) -> Result<Vec<Assignment>, Error> {
     let mut assignments = Vec::new();
     for name in k.tables("variant") {

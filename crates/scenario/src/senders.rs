@@ -9,11 +9,12 @@ use crate::scenario::Scenario;
 use crate::traffic::Traffic;
 
 impl Scenario {
-    /// The senders of the given names, in their order, with the scenario's parameters.
+    /// Returns the senders of these names, in their order, with the scenario's parameters. `place`
+    /// is the place of the names, for errors.
     ///
     /// # Errors
-    /// A name that no sender has, a parameter that does not fit, or a scenario in which nothing is of
-    /// these senders; `place` says where the names stand.
+    /// An unknown sender, an invalid parameter, or a scenario without traffic of the compared
+    /// sender.
     pub fn senders(&self, names: &[String], place: &str) -> Result<Vec<Variant>, Error> {
         if self.of_variant().is_none() {
             return Err(Error::NothingCompared { place: place.to_owned() });
@@ -23,7 +24,7 @@ impl Scenario {
             if variants.iter().any(|earlier| earlier.name() == name) {
                 return Err(Error::Twice { place: place.to_owned(), name: name.to_owned() });
             }
-            let refused = |reason: VariantError| Error::Variant { place: place.to_owned(), reason };
+            let refused = |source: VariantError| Error::Variant { place: place.to_owned(), source };
             let mut variant = Variant::parse(name).map_err(refused)?;
             self.parametrise(&mut variant)?;
             variants.push(variant);
@@ -31,14 +32,15 @@ impl Scenario {
         Ok(variants)
     }
 
-    /// The first traffic whose sender is the variant that is compared.
+    /// Returns the first traffic whose sender is the variant that is compared.
     pub fn of_variant(&self) -> Option<&Traffic> {
         let datagrams = |group: &Traffic| matches!(group.app, App::Datagrams { .. });
         self.traffic.iter().find(|group| group.sender.is_none() && !datagrams(group))
     }
 }
 
-/// Where the names of a scenario's own senders stand: in `file`, unless `set` has replaced them.
+/// Returns the place of the names of a scenario's own senders: in `file`, unless `set` replaces
+/// them.
 pub fn place_of_variants(file: &str, set: &[String]) -> String {
     let place = if set.iter().any(|set| flags::key(set) == "variants") { "--set" } else { file };
     format!("{place}: variants")

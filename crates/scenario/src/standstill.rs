@@ -1,4 +1,4 @@
-//! Loops in which simulated time stands still.
+//! Loops in which simulated time does not advance.
 
 use unruffled_path::{Direction, LinkConfig};
 use unruffled_sim::{App, LinkId, Size};
@@ -9,15 +9,15 @@ use super::{Scenario, Traffic};
 use crate::error::Error;
 
 impl Scenario {
-    /// Whether a source sends for ever over links that its packets cross in no time, there and back:
-    /// a run would never leave the instant at which that begins.
-    pub fn stands_still(&self) -> bool {
-        self.standing().is_some()
+    /// Returns whether a source sends without end over links that its packets, and their
+    /// acknowledgements, cross in no time. Simulated time would not advance in such a run.
+    pub fn is_stuck(&self) -> bool {
+        self.stuck_group().is_some()
     }
 
-    /// Refuses a scenario that stands still, at the first link of such a loop.
-    pub(super) fn moves(&self, k: &Keys) -> Result<(), Error> {
-        let Some((group, link)) = self.standing() else { return Ok(()) };
+    /// Rejects a scenario in which simulated time would not advance, at the first link of the loop.
+    pub(super) fn check_progress(&self, k: &Keys) -> Result<(), Error> {
+        let Some((group, link)) = self.stuck_group() else { return Ok(()) };
         let message = format!(
             "expected more than 0 s, or a lower rate: packets of {} go there and back in no time, so \
              simulated time would stand still",
@@ -26,8 +26,9 @@ impl Scenario {
         Err(k.wrong(&format!("link.{link}.delay"), message))
     }
 
-    /// A group of traffic that makes time stand still, and the first link that it crosses.
-    fn standing(&self) -> Option<(&Traffic, &str)> {
+    /// The first group of traffic that keeps time from advancing, and the first link that it
+    /// crosses.
+    fn stuck_group(&self) -> Option<(&Traffic, &str)> {
         let both = |link: &super::NetLink| link.directions().len();
         let network = self.network.links.iter();
         let links: Vec<(&str, &LinkConfig)> = network
@@ -36,10 +37,10 @@ impl Scenario {
         let topology = self.network.topology();
         self.traffic.iter().find_map(|group| {
             let mss = self.sender.mss;
-            if !never_rests(&group.app, mss) {
+            if !is_endless(&group.app, mss) {
                 return None;
             }
-            // Of a transfer of many segments, full ones; else what there is.
+            // Long transfers have full segments; short ones have what there is to send.
             let payload = match group.app {
                 App::Web { size: Size::Octets(octets), .. }
                 | App::OnOff { size: Size::Octets(octets), .. } => {
@@ -69,7 +70,7 @@ impl Scenario {
         })
     }
 
-    /// Whether segments of that payload, or acknowledgements, cross the link in no time.
+    /// Returns whether segments of that payload, or acknowledgements, cross the link in no time.
     fn is_instant(&self, link: &LinkConfig, way: Direction, payload: u32) -> bool {
         let octets = match way {
             Direction::Forward => self.header + payload,
@@ -79,14 +80,14 @@ impl Scenario {
     }
 }
 
-/// So many segments at one instant are as good as endless: they take minutes to simulate.
-const MANY: u64 = 100_000_000;
+/// The number of segments at one instant that counts as endless: simulating them takes minutes.
+const ENDLESS_SEGMENTS: u64 = 100_000_000;
 
-/// Whether it has always something to send once the last has been acknowledged.
-fn never_rests(app: &App, mss: u32) -> bool {
+/// Returns whether the application always has data to send when its last data are acknowledged.
+fn is_endless(app: &App, mss: u32) -> bool {
     let many = |size: &Size| match *size {
-        Size::Octets(octets) => octets / u64::from(mss) > MANY,
-        Size::Segments(_, most) => most > MANY,
+        Size::Octets(octets) => octets / u64::from(mss) > ENDLESS_SEGMENTS,
+        Size::Segments(_, most) => most > ENDLESS_SEGMENTS,
     };
     match app {
         App::Bulk { bytes } => bytes.is_none_or(|bytes| many(&Size::Octets(bytes))),

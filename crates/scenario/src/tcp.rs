@@ -1,4 +1,4 @@
-//! What a scenario file says of the two ends: the keys below `tcp`.
+//! The keys below `tcp`: the settings of the two ends.
 
 use unruffled_tcp::{Config, Duplicates, FastRecovery, Growth, Halving, Pipe};
 use unruffled_units::Duration;
@@ -10,22 +10,22 @@ use crate::error::Error;
 pub(super) struct Ends {
     pub(super) sender: Config,
     pub(super) receiver: Config,
-    /// Octets of header on the wire, for each segment.
+    /// The header on the wire, in octets per segment.
     pub(super) header: u32,
-    /// Octets that each SACK block adds to it.
+    /// The octets that each SACK block adds to the header.
     pub(super) sack_block: u32,
 }
 
-/// What a retransmission timer may be set to at most is at least this: with nothing, simulated time
-/// would stand still.
-const SHORTEST_RTO: Duration = Duration::from_millis(1);
+/// The smallest value of the largest retransmission timeout: with 0, simulated time would not
+/// advance.
+const MIN_MAX_RTO: Duration = Duration::from_millis(1);
 
-/// The largest window in segments of `mss` octets (RFC 7323, section 2.3: scaled by 14 bits).
+/// The largest window, in segments of `mss` octets (RFC 7323, section 2.3: scaled by 14 bits).
 pub(super) fn most_segments(mss: u64) -> u64 {
     ((65_535 << 14) / mss).min(700_000)
 }
 
-/// What the file says of the ends, and the defaults for what it does not say.
+/// Reads the settings of the ends; what the file lacks has its default.
 pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     let defaults = Config::simulated();
     let mss = k.bytes("tcp.mss")?.unwrap_or(u64::from(defaults.mss));
@@ -48,7 +48,7 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     let byte_counting = byte_counting.map_or(defaults.window.byte_counting, |n| n as u32);
     let min_rto = k.duration("tcp.min_rto")?.unwrap_or(defaults.rto.min);
     let max_rto = k.duration("tcp.max_rto")?.unwrap_or(defaults.rto.max);
-    let bound = min_rto.max(SHORTEST_RTO);
+    let bound = min_rto.max(MIN_MAX_RTO);
     if max_rto < bound {
         return Err(k.wrong("tcp.max_rto", format!("expected at least {bound}")));
     }

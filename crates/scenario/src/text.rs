@@ -1,20 +1,20 @@
-//! The text files that people write, read whole.
+//! Reading of text files.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read as _, Result};
 use std::path::Path;
 
-/// Octets of such a file at most: more than anybody writes, and what memory can hold.
-const MOST: u64 = 16 << 20;
+/// The largest size of a text file, in octets: more than anyone writes, and less than memory holds.
+const MAX_OCTETS: u64 = 16 << 20;
 
-/// The text of the file.
+/// Reads the text of the file.
 ///
 /// # Errors
-/// It cannot be read, is no text, or has no end in sight, as devices do not.
+/// A file that cannot be read, is not UTF-8, or has more than 16 MiB, as endless devices do.
 pub fn read(path: &Path) -> Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MOST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST {
+    File::open(path)?.take(MAX_OCTETS + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_OCTETS {
         return Err(Error::new(ErrorKind::FileTooLarge, "more than 16 MiB"));
     }
     let wrong = |_| Error::new(ErrorKind::InvalidData, "stream did not contain valid UTF-8");
@@ -26,9 +26,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_an_end_is_refused() {
-        let refused = read(Path::new("/dev/zero")).expect_err("has no end");
-        assert_eq!(refused.to_string(), "more than 16 MiB");
+    fn an_endless_file_is_rejected() {
+        let error = read(Path::new("/dev/zero")).expect_err("has no end");
+        assert_eq!(error.to_string(), "more than 16 MiB");
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.toml");
         std::fs::write(&path, "é".repeat(8 << 20)).expect("is written");

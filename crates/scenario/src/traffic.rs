@@ -1,4 +1,4 @@
-//! The traffic of a scenario: who sends what to whom, from when to when.
+//! The traffic of a scenario: which sources send what to which node, and when.
 
 use unruffled_path::Distribution;
 use unruffled_sim::{App, Arrivals, LinkId, NodeId, Size, Spread, Topology};
@@ -10,46 +10,47 @@ use super::network::Network;
 use super::{Hop, links, tcp};
 use crate::error::Error;
 
-/// A group of sources that do the same.
+/// A group of sources of the same kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traffic {
-    /// Its name.
+    /// The group's name.
     pub name: String,
-    /// The nodes between which it goes, by their place in the network.
+    /// The indices of the sending and of the receiving node.
     pub ends: (usize, usize),
-    /// The access links of which each source has a copy of its own, before the first node and
-    /// behind the last.
+    /// The access links of the sending and of the receiving host. Each source has its own copies.
     pub access: (Option<String>, Option<String>),
-    /// The ways that packets may take; empty: only the shortest.
+    /// The ways that packets may take. If empty, packets take the shortest way.
     pub ways: Vec<Way>,
     /// How packets are spread over the ways.
     pub spread: Spread,
-    /// Acknowledgements are spread over the ways as well, in place of taking the first one back.
+    /// Whether acknowledgements are spread over the ways, too. Otherwise they take the first way
+    /// back.
     pub spread_acks: bool,
-    /// How many sources there are.
+    /// The number of sources.
     pub count: u32,
-    /// When each starts.
+    /// The times at which the sources start.
     pub arrivals: Arrivals,
-    /// When all stop.
+    /// The time at which all sources stop.
     pub stop: Option<Instant>,
-    /// What each sends.
+    /// The application of each source.
     pub app: App,
-    /// Who sends; none: the variant that is compared.
+    /// The sender; none stands for the variant that is compared.
     pub sender: Option<String>,
-    /// The receiver's window in segments, where it is another than that of `tcp.window`.
+    /// The receiver's window in segments, if it differs from `tcp.window`.
     pub window: Option<u64>,
 }
 
 /// A way from one node to another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Way {
-    /// The nodes along it, by their place in the network.
+    /// The indices of the nodes along the way.
     pub nodes: Vec<usize>,
-    /// A share of the packets proportional to it takes this way.
+    /// The weight: the way's share of the packets is proportional to it.
     pub weight: f64,
 }
 
-/// The groups of the file, in its order; one transfer over the whole path if it has none.
+/// Reads the groups, in the order of the file. Without any, there is one transfer over the whole
+/// path.
 pub(super) fn read(
     k: &mut Keys,
     network: &Network,
@@ -77,7 +78,7 @@ pub(super) fn read(
         let message = format!("expected at most 1000000 sources in all, found {sources}");
         return Err(k.wrong(&format!("traffic.{}.count", names[0]), message));
     }
-    // The usual ones may stay when a group does without them.
+    // The default access links may stay unused.
     let takes = |hop: &Hop| {
         let access = groups.iter().flat_map(|group| [&group.access.0, &group.access.1]);
         let mut names = access.flatten().map(String::as_str).chain([SOURCE, SINK]);
@@ -90,15 +91,15 @@ pub(super) fn read(
     Ok(groups)
 }
 
-/// The access links that a group has unless it says otherwise: the sender's, and the receiver's.
+/// The default access links: of the sending and of the receiving host.
 const SOURCE: &str = "source";
 const SINK: &str = "sink";
 
-/// The links of a way there and of the one back, and its weight.
+/// The links of a way and of its way back, and the way's weight.
 pub type Links = (Vec<LinkId>, Vec<LinkId>, f64);
 
 impl Traffic {
-    /// The links of each way through the network, without access links.
+    /// Returns the links of each way through the network, without access links.
     pub fn routes(&self, topology: &Topology) -> Vec<Links> {
         let (from, to) = (NodeId(self.ends.0 as u32), NodeId(self.ends.1 as u32));
         let shortest = |from, to| topology.shortest(from, to).unwrap_or_default();
@@ -114,7 +115,7 @@ impl Traffic {
         }
     }
 
-    /// The weight of each way; one for the shortest where none is named.
+    /// Returns the weight of each way; 1 for the shortest way if none is named.
     pub fn weights(&self) -> Vec<f64> {
         match self.ways.as_slice() {
             [] => vec![1.0],
@@ -122,7 +123,7 @@ impl Traffic {
         }
     }
 
-    /// The one transfer of a scenario that names no traffic.
+    /// The transfer of a scenario without groups of traffic.
     fn single(network: &Network, bytes: Option<u64>) -> Self {
         let last = network.nodes.len() - 1;
         Self {
@@ -141,7 +142,7 @@ impl Traffic {
         }
     }
 
-    /// Whether its sender is the variant that is compared.
+    /// Returns whether the sender is the variant that is compared.
     pub(super) fn is_of_variant(&self) -> bool {
         self.sender.is_none() && !matches!(self.app, App::Datagrams { .. })
     }
@@ -229,7 +230,7 @@ fn group(k: &mut Keys, network: &Network, mss: u32, name: &str) -> Result<Traffi
     })
 }
 
-/// The ways given by their nodes, and how packets are spread over them.
+/// Reads the ways, given by their nodes, and how packets are spread over them.
 fn ways(
     k: &mut Keys,
     network: &Network,
@@ -241,7 +242,7 @@ fn ways(
         [("round-robin", Spread::RoundRobin), ("runs", Spread::Runs), ("random", Spread::Random)];
     let spread = k.choice(&key("spread"), &spread)?.unwrap_or(Spread::RoundRobin);
     let Some(texts) = k.list(&key("ways"))? else {
-        // What says how packets are spread over ways says nothing without them.
+        // Keys about spreading are invalid without ways.
         const ALONE: [&str; 4] = ["weights", "epsilon", "spread", "spread_acks"];
         return match ALONE.map(&key).into_iter().find(|key| k.has(key)) {
             Some(alone) => Err(k.wrong(&alone, format!("expected {} beside it", key("ways")))),
@@ -287,8 +288,8 @@ fn ways(
         (None, epsilon) => {
             let delays: Vec<f64> = ways.iter().map(|way| network.delay_s(way)).collect();
             let shortest = delays.iter().copied().fold(f64::INFINITY, f64::min);
-            // The further a way is, the less it is taken: all alike at 0, only the shortest at
-            // infinity (TCP-PR, section 6; its source for the family is not public).
+            // Longer ways are taken less often: at 0 all ways are taken alike, at infinity only the
+            // shortest one (TCP-PR, section 6; the paper's source for this family is not public).
             let weight = |delay: &f64| (-epsilon.unwrap_or(0.0) * (delay - shortest)).exp();
             delays.iter().map(weight).collect()
         }
@@ -353,7 +354,7 @@ fn app(k: &mut Keys, at: &str) -> Result<App, Error> {
     }
 }
 
-/// How much a transfer sends: octets, or a range of segments.
+/// Reads the size of a transfer: octets, or a range of segments.
 fn size(k: &mut Keys, at: &str) -> Result<Size, Error> {
     let (octets, segments) = (format!("{at}.size"), format!("{at}.segments"));
     match (k.bytes(&octets)?, k.numbers(&segments, 2)?) {

@@ -1,4 +1,4 @@
-//! A scenario as people read it: its path and ends in words, and when the path is at its worst.
+//! A scenario in words: its path, its ends, and the times of its impairments.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::Episode;
 use super::{Scenario, links};
 
 impl Scenario {
-    /// The times in which impairments are at work, where they are so for a time only.
+    /// Returns the time spans of the impairments that are active for a part of the run.
     pub fn episodes(&self) -> Vec<Episode> {
         let end = Instant::ZERO + self.duration;
         let links = self.network.links.iter().map(|link| &link.link);
@@ -19,7 +19,7 @@ impl Scenario {
             .flat_map(|impairment| {
                 let (what, spans) = match impairment {
                     Impairment::During { from, until, impairment } => {
-                        (links::befalls(impairment), vec![(*from, *until)])
+                        (links::impairment_in_words(impairment), vec![(*from, *until)])
                     }
                     Impairment::Blackout { times: Times::At(times), length, applies: _ } => {
                         let span = |&begun: &Instant| (begun, begun + *length);
@@ -37,7 +37,7 @@ impl Scenario {
             .collect()
     }
 
-    /// Each link in words, for people.
+    /// Returns the name and the description of each link.
     pub fn path_in_words(&self) -> Vec<(String, String)> {
         let words = |name: &str, link| (format!("link {name}"), links::in_words(link));
         let links = self.network.links.iter().map(|link| words(&link.name, &link.link));
@@ -45,7 +45,7 @@ impl Scenario {
         links.chain(access).collect()
     }
 
-    /// The path and the ends of a simulation in words, for people.
+    /// Returns names and descriptions of the links and of the ends.
     pub fn facts(&self) -> Vec<(String, String)> {
         let mut facts = self.path_in_words();
         let tcp = &self.sender;

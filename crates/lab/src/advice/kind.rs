@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
-use super::Role;
+use super::role::Role;
 use crate::text::for_shell;
 
 /// The file of a capture that is made anew.

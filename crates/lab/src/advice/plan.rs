@@ -4,8 +4,9 @@ use std::net::IpAddr;
 
 use unruffled_capture::{Cause, Direction, Place, is_blurred, is_closed, is_enough, is_truncated};
 
-use super::kind::NEW_CAPTURE;
-use super::{Advice, CaptureReason, Role, Site, Step};
+use super::kind::{Advice, CaptureReason, NEW_CAPTURE};
+use super::role::Role;
+use super::step::{Site, Step};
 use crate::fit;
 use crate::transfer::Transfer;
 

@@ -1,6 +1,6 @@
 //! A plan as text.
 
-use super::Step;
+use super::step::Step;
 use crate::text::wrapped;
 
 /// The indent of a command; no other line begins with it.

@@ -5,20 +5,11 @@ use std::net::IpAddr;
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
-use super::{Action, Advice};
+use super::kind::{Action, Advice};
+use super::role::Role;
 
 /// The most transfers that a step lists by number.
 const MAX_LISTED: usize = 6;
-
-/// The end of a transfer that a host is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// The host that sends the data.
-    Sender,
-    /// The host that receives the data.
-    Receiver,
-}
 
 /// The host on which a command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Why no path can be fitted to a transfer, or no number told from one.
+//! Errors of fitting a path to a transfer, and of computing what reordering cost it.
 
 use pcap_file::PcapError;
 use unruffled_tcp::VariantError;
@@ -6,52 +6,53 @@ use unruffled_tcp::VariantError;
 use crate::cancel::RunError;
 use crate::rate::in_words;
 
-/// Why no path can be fitted to a transfer. Prints as a part of a line; the capture stands before it,
-/// in [`Error::Unfit`](super::Error::Unfit).
+/// Why no path can be fitted to a transfer. Prints as a part of a line; the name of the capture precedes
+/// it in [`Error::Unfit`](super::Error::Unfit).
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FitError {
     /// The capture has no such transfer.
     #[error("no transfer {number}: it has {found}")]
     NoTransfer {
-        /// What was asked for, counted from 1.
+        /// The requested number, counted from 1.
         number: u32,
-        /// So many there are.
+        /// The number of transfers.
         found: usize,
     },
-    /// It is too short to tell anything.
+    /// The transfer is too short.
     #[error("expected a transfer of at least {enough} segments, found {segments}")]
     TooShort {
-        /// Its segments.
+        /// The number of its segments.
         segments: u64,
-        /// So many tell enough.
+        /// The smallest sufficient number.
         enough: u64,
     },
-    /// No round trip can be told.
+    /// The capture shows no round-trip time.
     #[error("no round trip in it: expected a handshake or timestamps")]
     NoRoundTrip,
-    /// The transfer never had packets queue.
+    /// None of its packets waited in a queue.
     #[error(
         "it never filled its path, whose rate it thus does not tell (write the path with --scenario \
          and compare it with --set link.measured.rate=RATE)"
     )]
     NoRate,
-    /// Others use the path.
+    /// Other transfers use the path.
     #[error(
         "for {:.0} % of its packets the path was full of others' packets, and what those would leave \
          it without the reordering is not seen",
         share * 100.0
     )]
     Crowded {
-        /// The share of its packets that waited for those of others.
+        /// The share of its packets that waited for packets of others.
         share: f64,
     },
-    /// No late packet is seen, only what the sender made of them.
+    /// The capture shows no late packet, only how the sender reacted to them.
     #[error("which packets came late is not seen, since the receiver sends no SACK")]
     NoneSeenLate,
-    /// Reordering has no cost where it is not the cause.
+    /// Reordering is not what slowed the transfer.
     #[error("reordering is not what slowed it")]
     NotReordered,
-    /// The fitted path carries something else.
+    /// The goodput over the fitted path differs too much.
     #[error(
         "the model delivers {} where {} were captured: it lacks something of this path",
         in_words(*model_bps),
@@ -63,19 +64,19 @@ pub enum FitError {
         /// Goodput in the capture.
         captured_bps: f64,
     },
-    /// The simulation of the fitted path sent nothing.
+    /// The sender sent nothing over the fitted path.
     #[error("nothing was sent over it")]
     NothingSent,
     /// Cancellation was requested while the fitted path was simulated.
     #[error("its simulation was interrupted")]
     Cancelled,
-    /// None of the paths that were tried fits.
+    /// None of the candidate paths fits.
     #[error("no path fits")]
     NoPath,
-    /// No such sender.
+    /// The sender is unknown.
     #[error(transparent)]
     Sender(#[from] VariantError),
-    /// The fitted path is no scenario.
+    /// The fitted path is not a valid scenario.
     #[error(transparent)]
     Scenario(Box<unruffled_scenario::Error>),
     /// The simulation's capture could not be written.

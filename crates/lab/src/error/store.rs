@@ -1,33 +1,34 @@
-//! What can be wrong with a store of runs.
+//! Errors of a store of runs.
 
 use rusqlite::ErrorCode;
 
-/// Why a store of runs cannot be used. Prints as what is wrong and what was expected; the file stands
-/// before it, in [`Error::Store`](super::Error::Store).
+/// Why a store of runs cannot be used. Prints as what is wrong and what was expected; the file precedes
+/// it in [`Error::Store`](super::Error::Store).
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
-    /// No folder for caches, and no file was named.
+    /// The system has no folder for caches, and no file was named.
     #[error("no cache folder: expected a file")]
     NoPlace,
-    /// The file is not there.
+    /// The file does not exist.
     #[error("no such store: expected a file that unruffled reproduce or sweep has made")]
     Missing,
-    /// The file is something else.
+    /// The file is not a store.
     #[error("not a store of runs: expected another file")]
     Foreign,
-    /// The tables are laid out otherwise.
+    /// The tables have another layout.
     #[error("made by another version of unruffled: expected another file")]
     OtherLayout,
-    /// A record does not fit its hash, or SQLite finds its file damaged.
+    /// A record does not match its hash, or SQLite reports that the file is damaged.
     #[error("damaged: remove the file, or give another by --store")]
     Damaged,
-    /// A record is none, though it fits its hash.
+    /// A record matches its hash, but cannot be decoded.
     #[error("damaged: expected another file")]
     NoRecord,
-    /// It is no file, or one without the right to open it.
+    /// The path is not a file, or the file may not be opened.
     #[error("cannot be opened: expected a file to write")]
     CannotOpen,
-    /// It may be read only.
+    /// The file is read-only.
     #[error("cannot be written: expected a file to write")]
     ReadOnly,
     /// The disk is full.
@@ -36,22 +37,22 @@ pub enum StoreError {
     /// The system could not read or write the file, or one that SQLite needs beside it.
     #[error("cannot be read or written: expected a disk that works and has room")]
     Disk,
-    /// The disk is full, and to remove runs from the file takes some room, too.
+    /// The disk is full, and removing runs from the file needs some room, too.
     #[error("no room left on its disk to remove runs in: expected some, or the file removed")]
     NoRoomToRemove,
-    /// Another process has held it for longer than one waits.
+    /// Another process held the file for longer than the timeout.
     #[error("in use by another process: expected it free, or another file by --store")]
     Busy,
-    /// A record cannot be put into octets.
+    /// A record cannot be encoded.
     #[error("a record cannot be written: {0}")]
-    Encoding(ciborium::ser::Error<std::io::Error>),
-    /// Anything else that SQLite says.
+    Encoding(#[from] ciborium::ser::Error<std::io::Error>),
+    /// Any other error of SQLite.
     #[error("{0}")]
-    Sqlite(rusqlite::Error),
+    Sqlite(#[source] rusqlite::Error),
 }
 
-/// Whether tables, columns or what is in them are not those that were made.
-fn foreign(error: &rusqlite::Error) -> bool {
+/// Returns whether tables, columns or their contents differ from those that this program makes.
+fn is_foreign(error: &rusqlite::Error) -> bool {
     use rusqlite::Error::{
         FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, SqlInputError,
         Utf8Error,
@@ -76,9 +77,9 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::DiskFull) => Self::Full,
             Some(ErrorCode::DatabaseBusy) => Self::Busy,
             Some(ErrorCode::SystemIoFailure) => Self::Disk,
-            // Its tables are not those that were made.
+            // Its tables differ from those that this program makes.
             Some(ErrorCode::Unknown) => Self::Damaged,
-            None if foreign(&error) => Self::Damaged,
+            None if is_foreign(&error) => Self::Damaged,
             _ => Self::Sqlite(error),
         }
     }
@@ -91,16 +92,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_sqlite_says_is_told_with_what_was_expected() {
-        for (code, wanted) in [
+    fn an_error_of_sqlite_is_reported_with_what_was_expected() {
+        for (code, expected) in [
             (ffi::SQLITE_BUSY, "in use by another process: expected it free"),
             (ffi::SQLITE_FULL, "no room left on its disk: expected some"),
             (ffi::SQLITE_IOERR_SHMSIZE, "cannot be read or written: expected a disk that works"),
             (ffi::SQLITE_NOTADB, "not a store of runs: expected another file"),
         ] {
             let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
-            let told = StoreError::from(error).to_string();
-            assert!(told.starts_with(wanted), "{told}");
+            let message = StoreError::from(error).to_string();
+            assert!(message.starts_with(expected), "{message}");
         }
     }
 }

@@ -4,13 +4,16 @@ use serde::Serialize;
 use unruffled_capture::{Cause, Direction, Sureness};
 use unruffled_tcp::Variant;
 
-use super::path::payload_share;
-use super::{Beside, Blamed, Fit, FitError, Losses, goodput_bps, measured, same_time};
+use super::beside::Beside;
+use super::losses::{Blamed, Losses};
+use super::path::{measured, payload_share};
+use super::search::{self, Fit, OBSERVED, goodput_bps, same_time};
 use crate::cancel::CancellationToken;
+use crate::error::FitError;
 use crate::rate;
 
 /// Senders that may have been captured: as Linux is, and as it was before RACK.
-const CAPTURED: [&str; 2] = [super::OBSERVED, "linux-reordering+cubic"];
+const CAPTURED: [&str; 2] = [OBSERVED, "linux-reordering+cubic"];
 
 /// Where neither is near: one that learns nothing from reordering.
 const UNTAUGHT: &str = "sack";
@@ -198,10 +201,10 @@ fn nearest(
     losses: &Losses,
     cancel: &CancellationToken,
 ) -> Result<Fit, FitError> {
-    let fits = CAPTURED.iter().map(|sender| super::fit(name, direction, losses, sender, cancel));
+    let fits = CAPTURED.iter().map(|sender| search::fit(name, direction, losses, sender, cancel));
     let mut fits: Vec<Fit> = fits.collect::<Result<_, _>>()?;
     if fits.iter().all(|fit| fit.misfit() > CLOSE.ln()) {
-        fits.push(super::fit(name, direction, losses, UNTAUGHT, cancel)?);
+        fits.push(search::fit(name, direction, losses, UNTAUGHT, cancel)?);
     }
     let nearest = fits.into_iter().min_by(|a, b| a.misfit().total_cmp(&b.misfit()));
     nearest.ok_or(FitError::NoPath)

@@ -2,7 +2,7 @@
 
 use unruffled_capture::{Direction, RoundRobin};
 
-use super::FitError;
+use crate::error::FitError;
 
 /// Senders that the scenario compares.
 const SENDERS: [&str; 7] =
@@ -264,7 +264,7 @@ mod tests {
         let captured = Scenario::load("rr-3", &["duration=5 s".to_owned()]).expect("exists");
         let sack = Variant::named("sack").expect("exists");
         let direction =
-            super::super::simulate(&captured, &sack, crate::cancel::never()).expect("runs");
+            super::super::search::simulate(&captured, &sack, crate::cancel::never()).expect("runs");
         let path = measured(&direction).expect("is long enough");
         for (rate_bps, wanted) in [(1e11, "0.1 s"), (1e10, "0.4 s"), (1e9, "4 s"), (1e6, "10 s")] {
             let path = Measured { rate_bps, ..path.clone() };
@@ -280,7 +280,7 @@ mod tests {
         let captured = Scenario::load("rr-3", &["duration=5 s".to_owned()]).expect("exists");
         let sack = Variant::named("sack").expect("exists");
         let mut direction =
-            super::super::simulate(&captured, &sack, crate::cancel::never()).expect("runs");
+            super::super::search::simulate(&captured, &sack, crate::cancel::never()).expect("runs");
         direction.spacing_ms = None;
         let path = measured(&direction).expect("is long enough");
         let rtt_ms = direction.rtt.min_ms.expect("is seen whole");

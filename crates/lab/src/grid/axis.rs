@@ -62,7 +62,7 @@ pub(super) fn read_all(
     let axes = keys.into_iter().map(|(key, value)| {
         let path: Vec<&str> = section.split('.').chain([key.as_str()]).collect();
         let wrong = |message: String| source.wrong_at(&path, message);
-        flags::dotted(&key).map_err(wrong)?;
+        flags::dotted(&key).map_err(|error| wrong(error.to_string()))?;
         if NOT_SWEPT.contains(&key.as_str()) {
             return Err(wrong(format!("not for sweeps: expected {key} beside scenario")));
         }

@@ -8,7 +8,7 @@ use unruffled_tcp::Variant;
 
 use super::plan::{Plan, senders};
 use crate::cancel::CancellationToken;
-use crate::error::Error;
+use crate::error::{Error, ParcelError};
 use crate::run::record;
 use crate::store::MODEL;
 use unruffled_scenario::Scenario;
@@ -140,18 +140,14 @@ fn octets(of: &impl Serialize) -> Vec<u8> {
 fn same_model(model: &str) -> Result<(), Error> {
     match model == MODEL {
         true => Ok(()),
-        false => Err(Error::Parcel {
-            reason: format!(
-                "version {model} of the model: expected {MODEL}: the same unruffled everywhere"
-            ),
-        }),
+        false => Err(ParcelError::OtherModel { found: model.to_owned(), expected: MODEL }.into()),
     }
 }
 
 fn unreadable() -> Error {
-    Error::Parcel { reason: "not runs, nor their results".to_owned() }
+    ParcelError::NotRuns.into()
 }
 
 fn lacking() -> Error {
-    Error::Parcel { reason: "a sender with parts from outside is missing".to_owned() }
+    ParcelError::MissingSender.into()
 }

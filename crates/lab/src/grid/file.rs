@@ -5,11 +5,11 @@ use std::path::Path;
 use toml::{Table, Value};
 use unruffled_units::hint;
 
-use super::MOST_POINTS;
 use super::axis::{self, Axis};
+use super::quantity::MAX_POINTS;
 use super::sample::{Hypercube, Sample};
 use unruffled_scenario::{
-    BUILTIN, Document, Error, Place, Scenario, flags, place_of_variants, text,
+    BUILTIN, Document, Error, Place, Scenario, flags, place_of_variants, text, unreadable,
 };
 
 /// What is swept, as a file has it.
@@ -46,7 +46,7 @@ impl Grid {
         overrides: &[String],
     ) -> Result<Self, crate::Error> {
         let name = path.display().to_string();
-        let text = text::read(path).map_err(|reason| match Error::unreadable(path, reason) {
+        let text = text::read(path).map_err(|reason| match unreadable(path, reason) {
             Error::Missing { name, .. } if BUILTIN.iter().any(|(builtin, _)| *builtin == name) => {
                 let hint = format!("; {name} is a scenario: expected a grid file");
                 Error::Missing { name, hint }
@@ -94,7 +94,8 @@ impl Grid {
         };
         let mut set = Vec::new();
         for (key, value) in axis::keys_of(table.get("set"), |_| false) {
-            flags::dotted(&key).map_err(|message| source.wrong_at(&["set", &key], message))?;
+            flags::dotted(&key)
+                .map_err(|error| source.wrong_at(&["set", &key], error.to_string()))?;
             if BESIDE.contains(&key.as_str()) && table.contains_key(&key) {
                 let message = format!("expected this or {key} beside scenario, not both");
                 return Err(source.wrong_at(&["set", &key], message));
@@ -165,8 +166,8 @@ impl Grid {
         };
         let total = all.iter().map(Vec::len).chain([drawn.len()]);
         let total = total.fold(1_usize, usize::saturating_mul);
-        if total > MOST_POINTS {
-            let message = format!("expected at most {MOST_POINTS} points, found {total}");
+        if total > MAX_POINTS {
+            let message = format!("expected at most {MAX_POINTS} points, found {total}");
             return Err(self.wrong(&["grid"], message));
         }
         let mut points: Vec<Vec<String>> = vec![Vec::new()];
@@ -229,8 +230,8 @@ impl Grid {
                     None => Error::Key { place: Place::CommandLine("--set"), key, message },
                 }
             }
-            (Error::Variant { reason, .. }, Some((section, written))) => {
-                self.wrong_in(section, written, reason.to_string())
+            (Error::Variant { source, .. }, Some((section, written))) => {
+                self.wrong_in(section, written, source.to_string())
             }
             (Error::Twice { name, .. }, Some((section, written))) => {
                 let message = format!("{name} stands twice: expected each once");

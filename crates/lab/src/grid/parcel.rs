@@ -7,7 +7,7 @@ use super::file::Grid;
 use super::plan::Plan;
 use super::sweep::Sweep;
 use crate::cancel::CancellationToken;
-use crate::error::Error;
+use crate::error::{Error, ParcelError};
 use crate::record::{RunRow, whole};
 
 /// What a sweep is made of anew. Its senders with parts from outside stand beside it.
@@ -71,5 +71,5 @@ impl Sweep {
 }
 
 fn unreadable() -> Error {
-    Error::Parcel { reason: "no sweep of this version of unruffled".to_owned() }
+    ParcelError::NotSweep.into()
 }

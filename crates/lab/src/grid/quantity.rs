@@ -2,6 +2,9 @@
 
 use unruffled_units::{parse_bytes, parse_duration, parse_fraction, parse_rate};
 
+/// The most points of a sweep.
+pub(super) const MAX_POINTS: usize = 10_000_000;
+
 /// The value as people write it, given as TOML: a string without its quotes.
 pub(super) fn plain(value: &str) -> String {
     match value.parse() {

@@ -6,8 +6,8 @@ use toml::{Table, Value};
 use unruffled_scenario::{Document, Error};
 use unruffled_units::hint;
 
-use super::MOST_POINTS;
 use super::axis::{self, Axis};
+use super::quantity::MAX_POINTS;
 
 /// The keys of the table `[sample]`.
 const KEYS: [&str; 4] = ["method", "points", "seed", "keys"];
@@ -58,8 +58,8 @@ impl Sample {
             given.filter(|n| *n >= min).ok_or_else(|| wrong(key, message))
         };
         let points = usize::try_from(whole("points", 1, None)?).unwrap_or(usize::MAX);
-        if points > MOST_POINTS {
-            return Err(wrong("points", format!("expected at most {MOST_POINTS}, found {points}")));
+        if points > MAX_POINTS {
+            return Err(wrong("points", format!("expected at most {MAX_POINTS}, found {points}")));
         }
         let seed = whole("seed", 0, Some(1))?;
         let axes = axis::read_all("sample.keys", sample.get("keys"), source)?;

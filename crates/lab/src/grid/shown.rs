@@ -9,9 +9,9 @@ use super::sweep::Sweep;
 use crate::metric::METRICS;
 use crate::record::RunRow;
 use crate::statistics::quantile;
-use crate::summary::number;
 use crate::table::{Cells, for_columns, lines};
 use crate::text;
+use crate::text::number;
 
 /// How a sender stands in a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]

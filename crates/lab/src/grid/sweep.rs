@@ -11,7 +11,7 @@ use unruffled_measure::RunRecord;
 use super::batch::{Batch, Made};
 use super::plan::Plan;
 use crate::cancel::CancellationToken;
-use crate::error::Error;
+use crate::error::{Error, ParcelError};
 use crate::record::RunRow;
 use crate::run::row_of;
 use crate::store::{Run, Store, decisive};
@@ -156,8 +156,7 @@ impl Sweep {
     /// A store that fails, or runs that are none of this plan.
     pub fn take(&self, made: Vec<Made>) -> Result<(), Error> {
         if made.iter().any(|made| made.run >= self.plan.runs()) {
-            let reason = "runs of another plan".to_owned();
-            return Err(Error::Parcel { reason });
+            return Err(ParcelError::OtherPlan.into());
         }
         let mut at = At::default();
         let mut rows = Vec::with_capacity(made.len());

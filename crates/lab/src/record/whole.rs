@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serializer};
 use unruffled_measure::FlowRecord;
 
-use super::RunRow;
+use crate::row::RunRow;
 
 /// The fields of a [`RunRow`], in their order.
 type Fields = (String, String, u64, FlowRecord, f64, f64);

@@ -8,8 +8,9 @@ use unruffled_tcp::detect::{LossDetector, Rule, View};
 use unruffled_tcp::{Config, Variant};
 use unruffled_units::Duration;
 
+use super::limit::Limit;
 use super::ways::{Ways, directed, own, payload};
-use super::{Limit, without};
+use super::without::without;
 use crate::cancel::{CancellationToken, RunError};
 use crate::run::record;
 use unruffled_scenario::{NetLink, Recording, Scenario, Traffic};
@@ -77,7 +78,7 @@ impl<'a> Alone<'a> {
         cancel: &CancellationToken,
     ) -> Result<FlowRecord, RunError> {
         let mut most = FlowRecord::default();
-        for (_, scenario) in self.spreads.iter().filter(|(_, calm)| !calm.stands_still()) {
+        for (_, scenario) in self.spreads.iter().filter(|(_, calm)| !calm.is_stuck()) {
             let mut measured = vec![scenario.warmup];
             // What ends or pauses may do so within the warm-up.
             let endless = matches!(self.group.app, App::Bulk { bytes: None });

@@ -5,9 +5,11 @@ use plotters::element::Circle;
 use plotters::series::{DashedLineSeries, LineSeries};
 use plotters::style::Color;
 
+use super::look;
+use super::page::{self, colours, style_of};
 use super::palette::TEXT;
+use super::panel::{Panel, values};
 use super::plot::{self, Axes};
-use super::{Panel, colours, look, page, style, values};
 use crate::comparison_sweep::{ComparisonSweep, GoodputCurve};
 use crate::record::Comparison;
 
@@ -18,7 +20,7 @@ pub fn comparison_sweep(sweep: &ComparisonSweep) -> String {
     let about: Vec<_> = first.map_or(&[][..], |c| &c.variants).iter().collect();
     let about: Vec<_> = about.iter().map(|v| (v.name.clone(), v.about.clone())).collect();
     let contents = context! {
-        style => style(about.iter().map(|(name, _)| name.as_str())),
+        style => style_of(about.iter().map(|(name, _)| name.as_str())),
         colours => colours(about.iter().map(|(name, _)| name.as_str())),
         name => sweep.name.as_str(),
         title => sweep.title.as_str(),

@@ -2,7 +2,7 @@
 
 use minijinja::{Value, context};
 
-use super::{colours, page, style};
+use super::page::{self, colours, style_of};
 use crate::gallery::{Gallery, Path, Standing};
 use crate::rate::Scale;
 
@@ -41,7 +41,7 @@ pub fn gallery(gallery: &Gallery) -> String {
     });
     let names = || gallery.senders.iter().map(String::as_str);
     let contents = context! {
-        style => style(names()),
+        style => style_of(names()),
         colours => colours(names()),
         title => "Senders by paths",
         seeds => gallery.seeds,

@@ -10,8 +10,9 @@ use super::look;
 use super::palette::{GRID, MUTED, TEXT};
 use super::plot::{self, Area, CHARACTER, Drawn, Tips, ticks};
 use crate::rate::Scale;
-use crate::summary::{Summary, goodput, number};
+use crate::summary::{Summary, goodput};
 use crate::text::cut;
+use crate::text::number;
 
 /// Drawing units per variant, and above and below all of them.
 const ROW: usize = 54;

@@ -1,7 +1,10 @@
 //! Pages: templates filled in, and the style of all of them.
 
+use std::collections::BTreeMap;
+
 use minijinja::{Environment, Value};
 
+use super::look;
 use super::palette::{Ink, stylesheet};
 
 /// The templates of this crate's pages; their names make the engine escape for HTML.
@@ -39,4 +42,20 @@ pub fn page_of(own: &[(&'static str, &'static str)], template: &str, contents: V
 /// The style of a page that uses these inks, with `more` style sheets after that of all pages.
 pub fn style(inks: impl IntoIterator<Item = Ink>, more: &[&str]) -> Value {
     Value::from_safe_string(stylesheet(inks) + STYLE + more.concat().as_str())
+}
+
+/// The style of a page on which these senders stand.
+pub(super) fn style_of<'a>(senders: impl Iterator<Item = &'a str>) -> Value {
+    style(inks(senders), &[])
+}
+
+/// The senders' inks.
+pub(super) fn inks<'a>(senders: impl Iterator<Item = &'a str>) -> impl Iterator<Item = Ink> {
+    senders.map(|sender| look::of(sender).ink)
+}
+
+/// The custom property of each sender's colour, by its name.
+pub(super) fn colours<'a>(senders: impl Iterator<Item = &'a str>) -> Value {
+    let colour = |sender: &str| (sender.to_owned(), look::of(sender).ink.property());
+    Value::from(senders.map(colour).collect::<BTreeMap<_, _>>())
 }

@@ -3,8 +3,9 @@
 use plotters::element::Rectangle;
 use plotters::style::Color;
 
+use super::look;
+use super::panel::Panel;
 use super::plot::{self, Axes, PANEL};
-use super::{Panel, look};
 use crate::record::{Comparison, Trace, VariantRuns};
 use crate::text::grouped;
 

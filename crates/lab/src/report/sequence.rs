@@ -6,9 +6,9 @@ use plotters::element::{Circle, Cross, TriangleMarker};
 use plotters::series::LineSeries;
 use plotters::style::Color;
 
-use super::Panel;
 use super::look;
 use super::palette::{ALERT, MUTED, PAPER, TEXT};
+use super::panel::Panel;
 use super::plot::{self, Area, Axes, Drawn, Tips};
 use super::series::steps;
 use super::thin;

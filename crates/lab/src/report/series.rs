@@ -7,7 +7,7 @@ use plotters::element::{Circle, Rectangle};
 use plotters::series::LineSeries;
 use plotters::style::Color;
 
-use super::Panel;
+use super::panel::Panel;
 use super::plot::{self, Axes, PANEL};
 use super::slice::{mean, within};
 use super::{look, palette, thin};

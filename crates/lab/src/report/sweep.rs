@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use minijinja::{Value, context};
 use unruffled_units::count;
 
-use super::{colours, page, style};
+use super::page::{self, colours, style_of};
 use crate::grid::{self, Sweep};
 
 /// Columns of a heat map at most: numbers that are more are put together in spans.
@@ -38,7 +38,7 @@ pub fn sweep(sweep: &Sweep) -> String {
         context! { name => name.as_str(), values, rows, spans }
     });
     let contents = context! {
-        style => style(senders.iter().copied()),
+        style => style_of(senders.iter().copied()),
         colours => colours(senders.iter().copied()),
         title => format!("{}: senders by points", plan.name()),
         points => count(plan.points(), "point"),

@@ -1,8 +1,9 @@
 //! What each variant takes for a loss, over time, as one SVG that stands alone: for documents.
 
-use super::Panel;
+use super::page::inks;
+use super::palette;
+use super::panel::Panel;
 use super::series::{self, DUPTHRESH, PATIENCE, TracedQuantity};
-use super::{inks, palette};
 use crate::record::Comparison;
 use minijinja::HtmlEscape;
 

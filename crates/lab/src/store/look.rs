@@ -17,7 +17,7 @@ impl Store {
         refuse_others(path)?;
         // With the right to write SQLite itself removes the files that it reads with.
         match Self::look_with(path, "mode=rw") {
-            Err(Error::Store { reason: StoreError::CannotOpen | StoreError::ReadOnly, .. }) => {}
+            Err(Error::Store { source: StoreError::CannotOpen | StoreError::ReadOnly, .. }) => {}
             opened => return opened,
         }
         // Without it, it can neither make nor remove them. Where there are none nobody writes.
@@ -28,7 +28,7 @@ impl Store {
     }
 
     pub(super) fn look_with(path: &Path, how: &str) -> Result<Self, Error> {
-        let refused = |e: rusqlite::Error| Error::Store { path: path.to_owned(), reason: e.into() };
+        let refused = |e: rusqlite::Error| Error::Store { path: path.to_owned(), source: e.into() };
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -1,18 +1,23 @@
-//! The functions that claims may use: arithmetic with samples, choices of points, and verdicts.
+//! The functions of claims: arithmetic with samples, choices of points, and verdicts.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use rhai::{Array, Dynamic, Engine};
 
+use super::combine::{MAX_PARTS, joined, not, of_pairs};
+use super::limits::{
+    at_least, at_most, close_by, flat_by, near, near_by, within, within_everywhere,
+};
+use super::ordering::{above, below, falls, not_above, not_below, rises};
 use super::samples::{Mismatch, Samples, finite};
-use super::values::{kind, number, refused, samples, several};
-use super::verdict::{self, Verdict};
-use super::{tolerance, verdict as is};
+use super::tolerance;
+use super::values::{function_error, kind, number, samples, several};
+use super::verdict::Verdict;
 use crate::expression::{self, Evaluated, Function, OF_REALS};
 use unruffled_lab::text::short;
 
-/// The names of functions, which no measure may take.
+/// The names of functions, which measures cannot have.
 const FUNCTIONS: [&str; 45] = [
     "above",
     "abs",
@@ -61,12 +66,13 @@ const FUNCTIONS: [&str; 45] = [
     "eval",
 ];
 
-/// Whether a function has the name.
+/// Returns whether a function has this name.
 pub(crate) fn is_taken(name: &str) -> bool {
     FUNCTIONS.contains(&name)
 }
 
-/// An engine with all of them. What they leave in `missing` is the point that one asked for in vain.
+/// Returns an engine with all functions. A function that looks up an absent point stores its
+/// description in `missing`.
 pub(crate) fn engine(missing: &Rc<RefCell<Option<String>>>) -> Engine {
     let mut engine = expression::engine();
     arithmetic(&mut engine);
@@ -75,7 +81,7 @@ pub(crate) fn engine(missing: &Rc<RefCell<Option<String>>>) -> Engine {
     engine
 }
 
-/// Sums, differences, products, quotients, and functions of each value.
+/// Registers arithmetic, and functions of each value.
 fn arithmetic(engine: &mut Engine) {
     engine.register_type_with_name::<Samples>("measured values");
     engine.register_type_with_name::<Verdict>("verdict");
@@ -94,7 +100,7 @@ fn arithmetic(engine: &mut Engine) {
             } else {
                 format!("{} {sign} {}", side(a), side(b))
             };
-            a.zip(b, label, f).map_err(refused)
+            a.zip(b, label, f).map_err(function_error)
         };
         engine.register_fn(sign, move |a: Samples, b: Samples| apply(&a, &b));
         engine.register_fn(sign, move |a: Samples, b: f64| apply(&a, &Samples::number(b)));
@@ -109,31 +115,32 @@ fn arithmetic(engine: &mut Engine) {
     let of_both: [(&'static str, Operation); 2] = [("max", f64::max), ("min", f64::min)];
     for (name, f) in of_both {
         engine.register_fn(name, move |a: Samples, b: Samples| {
-            a.zip(&b, format!("{name} of {}, {}", a.label, b.label), f).map_err(refused)
+            a.zip(&b, format!("{name} of {}, {}", a.label, b.label), f).map_err(function_error)
         });
         engine.register_fn(name, move |list: Array| -> Evaluated<Samples> {
             let mut list = list.into_iter().map(samples);
-            let first = list.next().ok_or_else(|| refused("expected a list".to_owned()))??;
+            let first =
+                list.next().ok_or_else(|| function_error("expected a list".to_owned()))??;
             list.try_fold(first, |a, b| {
                 let b = b?;
-                a.zip(&b, format!("{name} of {}, {}", a.label, b.label), f).map_err(refused)
+                a.zip(&b, format!("{name} of {}, {}", a.label, b.label), f).map_err(function_error)
             })
         });
     }
     engine.register_fn("mean", |list: Array| -> Evaluated<Samples> {
         let count = list.len() as f64;
         let mut list = list.into_iter().map(samples);
-        let first = list.next().ok_or_else(|| refused("expected a list".to_owned()))??;
+        let first = list.next().ok_or_else(|| function_error("expected a list".to_owned()))??;
         let label = |a: &Samples, b: &Samples| format!("{}, {}", a.label, b.label);
         let sum = list.try_fold(first, |a, b| {
             let b = b?;
-            a.zip(&b, label(&a, &b), |a, b| a + b).map_err(refused)
+            a.zip(&b, label(&a, &b), |a, b| a + b).map_err(function_error)
         })?;
         Ok(sum.map(format!("mean of {}", sum.label), |v| v / count))
     });
 }
 
-/// Some of the points, or one made of them.
+/// Registers functions that choose points, or combine them into one.
 fn selections(engine: &mut Engine, missing: &Rc<RefCell<Option<String>>>) {
     let missing = Rc::clone(missing);
     let chosen = move |a: &Samples, what: String, keep: &dyn Fn(f64) -> bool| {
@@ -141,7 +148,7 @@ fn selections(engine: &mut Engine, missing: &Rc<RefCell<Option<String>>>) {
         selected.ok_or_else(|| {
             let message = format!("no point{what}");
             missing.replace(Some(message.clone()));
-            refused(format!("{message}: expected some of the values of [x]"))
+            function_error(format!("{message}: expected some of the values of [x]"))
         })
     };
     // Twelve digits, so that 0.1 + 0.2 finds 0.3.
@@ -198,15 +205,15 @@ fn selections(engine: &mut Engine, missing: &Rc<RefCell<Option<String>>>) {
     engine.register_fn("seeds", |a: Samples| a.values.first().map_or(0, Vec::len) as i64);
 }
 
-/// Comparisons with each other and with numbers of the paper.
+/// Registers comparisons of samples with each other and with numbers of the paper.
 fn verdicts(engine: &mut Engine) {
     type Pair = fn(&Samples, &Samples) -> Result<Verdict, Mismatch>;
     let pairs: [(&'static str, Pair); 5] = [
-        ("above", is::above),
-        ("below", is::below),
-        ("not_below", is::not_below),
-        ("not_above", is::not_above),
-        ("close", |a, b| verdict::close_by(a, b, tolerance::CLOSE)),
+        ("above", above),
+        ("below", below),
+        ("not_below", not_below),
+        ("not_above", not_above),
+        ("close", |a, b| close_by(a, b, tolerance::MAX_DIFFERENCE)),
     ];
     for (name, f) in pairs {
         engine.register_fn(name, move |a: Dynamic, b: Dynamic| -> Evaluated<Verdict> {
@@ -214,19 +221,15 @@ fn verdicts(engine: &mut Engine) {
             at_most_parts(a.len() * b.len())?;
             let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));
             let verdicts = pairs.map(|(a, b)| f(a, b)).collect::<Result<_, _>>();
-            Ok(verdict::of_pairs(verdicts.map_err(refused)?, &a, &b))
+            Ok(of_pairs(verdicts.map_err(function_error)?, &a, &b))
         });
     }
     engine.register_fn("close_by", |a: Dynamic, b: Dynamic, share: Dynamic| {
-        verdict::close_by(&samples(a)?, &samples(b)?, finite(number(share)?)).map_err(refused)
+        close_by(&samples(a)?, &samples(b)?, finite(number(share)?)).map_err(function_error)
     });
     type Limit = fn(&Samples, f64) -> Verdict;
-    let limits: [(&'static str, Limit); 4] = [
-        ("at_least", is::at_least),
-        ("at_most", is::at_most),
-        ("near", is::near),
-        ("flat_by", is::flat_by),
-    ];
+    let limits: [(&'static str, Limit); 4] =
+        [("at_least", at_least), ("at_most", at_most), ("near", near), ("flat_by", flat_by)];
     for (name, f) in limits {
         engine.register_fn(name, move |a: Dynamic, limit: Dynamic| -> Evaluated<Verdict> {
             Ok(f(&samples(a)?, finite(number(limit)?)))
@@ -234,14 +237,14 @@ fn verdicts(engine: &mut Engine) {
     }
     type Range = fn(&Samples, f64, f64) -> Verdict;
     let ranges: [(&'static str, Range); 2] =
-        [("within", is::within), ("within_everywhere", is::within_everywhere)];
+        [("within", within), ("within_everywhere", within_everywhere)];
     for (name, f) in ranges {
         let judge = move |a: Dynamic, low: Dynamic, high: Dynamic| -> Evaluated<Verdict> {
             let (low, high) = (finite(number(low)?), finite(number(high)?));
             if low > high {
                 let (low, high) = (short(low), short(high));
                 let message = format!("expected the lower end first, found {low} to {high}");
-                return Err(refused(message));
+                return Err(function_error(message));
             }
             Ok(f(&samples(a)?, low, high))
         };
@@ -250,33 +253,34 @@ fn verdicts(engine: &mut Engine) {
     engine.register_fn(
         "near_by",
         |a: Dynamic, to: Dynamic, share: Dynamic| -> Evaluated<Verdict> {
-            Ok(is::near_by(&samples(a)?, finite(number(to)?), finite(number(share)?)))
+            Ok(near_by(&samples(a)?, finite(number(to)?), finite(number(share)?)))
         },
     );
-    engine.register_fn("falls", |a: Samples| is::falls(&a).map_err(refused));
-    engine.register_fn("rises", |a: Samples| is::rises(&a).map_err(refused));
-    engine.register_fn("flat", |a: Samples| is::flat_by(&a, tolerance::CLOSE));
-    engine.register_fn("not", is::not);
+    engine.register_fn("falls", |a: Samples| falls(&a).map_err(function_error));
+    engine.register_fn("rises", |a: Samples| rises(&a).map_err(function_error));
+    engine.register_fn("flat", |a: Samples| flat_by(&a, tolerance::MAX_DIFFERENCE));
+    engine.register_fn("not", not);
     for (name, all) in [("all", true), ("any", false)] {
         engine.register_fn(name, move |list: Array| -> Evaluated<Verdict> {
             let verdict = |value: Dynamic| {
                 let found = kind(&value);
                 let message = format!("expected a list of verdicts, found {found}");
-                value.try_cast::<Verdict>().ok_or_else(|| refused(message))
+                value.try_cast::<Verdict>().ok_or_else(|| function_error(message))
             };
             if list.is_empty() {
-                return Err(refused("expected a list that is not empty"));
+                return Err(function_error("expected a list that is not empty"));
             }
             at_most_parts(list.len())?;
             let list: Vec<Verdict> = list.into_iter().map(verdict).collect::<Evaluated<_>>()?;
-            Ok(is::joined(list, all))
+            Ok(joined(list, all))
         });
     }
 }
 
-/// Refuses more verdicts in one than anybody would read.
+/// Rejects too many verdicts in one.
 fn at_most_parts(count: usize) -> Evaluated<()> {
-    let most = verdict::PARTS;
-    let message = || refused(format!("expected at most {most} comparisons in one, found {count}"));
+    let most = MAX_PARTS;
+    let message =
+        || function_error(format!("expected at most {most} comparisons in one, found {count}"));
     if count > most { Err(message()) } else { Ok(()) }
 }

@@ -6,50 +6,50 @@ use crate::expression::Held;
 use unruffled_lab::statistics::Estimate;
 use unruffled_lab::text::short;
 
-/// Why samples cannot be held against each other, or say nothing of a trend; prints as one line.
+/// Why samples cannot be compared, or show no trend. Prints as one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Mismatch {
-    /// They are of different points.
+    /// The samples are of different points.
     #[error("{0} and {1} have different points")]
     Points(Rc<str>, Rc<str>),
-    /// They are of different seeds.
+    /// The samples are of different seeds.
     #[error("{0} and {1} have different seeds")]
     Seeds(Rc<str>, Rc<str>),
-    /// There are none.
+    /// There are no samples.
     #[error("no points to compare")]
     Empty,
-    /// There is one point where several are needed.
+    /// There is one point where several are required.
     #[error("{0} has one point: expected several")]
     Single(Rc<str>),
 }
 
-/// One number for each point and seed. A number alone is one point without a place, with one seed:
-/// it goes with any other samples.
+/// One number for each point and seed. A constant is one point without a position, with one seed;
+/// it can be combined with any samples.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Samples {
-    /// How it was made, in words.
+    /// The expression that made the samples, in words.
     pub(crate) label: Rc<str>,
-    /// The places of the points; none for what is no longer of a point, or never was.
+    /// The positions of the points; none for a value that belongs to no point.
     pub(crate) x: Rc<[Option<f64>]>,
-    /// By point, then by seed.
+    /// The values by point and seed.
     pub(crate) values: Rc<[Vec<f64>]>,
     held: Rc<Held>,
 }
 
-/// The number, or none in place of what is infinite, which is beyond any other.
+/// The number, or NaN if it is infinite, which would exceed any other.
 pub(super) fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { f64::NAN }
 }
 
-/// Octets of a label at most: a loop may double it at each step.
-const LABEL: usize = 2_000;
+/// The longest label, in octets; a loop may double it at each step.
+const MAX_LABEL: usize = 2_000;
 
-/// The label, cut if nobody would read all of it.
+/// The label, shortened if it is too long.
 fn words(label: String) -> Rc<str> {
-    shortened(label, LABEL).into()
+    shortened(label, MAX_LABEL).into()
 }
 
-/// At most `most` octets of the text, with a sign of what is left out.
+/// Returns at most `most` octets of the text, and marks an omission.
 pub(super) fn shortened(mut text: String, most: usize) -> String {
     if text.len() > most {
         text.truncate(text.floor_char_boundary(most));
@@ -63,15 +63,15 @@ impl Samples {
         Self::of(label.into(), x.iter().map(|&x| Some(x)).collect(), values)
     }
 
-    /// Of points that may have no place.
+    /// Returns samples of points that may have no position.
     pub(crate) fn of(label: Rc<str>, x: Rc<[Option<f64>]>, values: Vec<Vec<f64>>) -> Self {
-        // Each list has a place, a beginning and an end of its own.
+        // Each list has a pointer, a length and a capacity.
         let octets = |seeds: &Vec<f64>| 64 + seeds.len() * size_of::<f64>();
         let held = Rc::new(Held::new(label.len() + values.iter().map(octets).sum::<usize>()));
         Self { label, x, values: values.into(), held }
     }
 
-    /// A number alone.
+    /// Returns a constant as samples.
     pub(crate) fn number(value: f64) -> Self {
         Self::of(short(value).into(), [None].into(), vec![vec![finite(value)]])
     }
@@ -81,16 +81,16 @@ impl Samples {
         self
     }
 
-    /// Each value changed by `f`; none where that gives no number.
+    /// Applies `f` to each value; NaN where the result is not a number.
     pub(crate) fn map(&self, label: String, f: impl Fn(f64) -> f64) -> Self {
         let values = self.values.iter().map(|seeds| seeds.iter().map(|&v| finite(f(v))).collect());
         Self::of(words(label), Rc::clone(&self.x), values.collect())
     }
 
-    /// `f` of the two values of each point and seed.
+    /// Applies `f` to the two values of each point and seed.
     ///
-    /// What has one point goes with every point of the other, what has one seed with every seed. There
-    /// is no number where either has none.
+    /// Samples with one point are combined with every point of the others, and samples with one
+    /// seed with every seed. The result is NaN where either is NaN.
     pub(crate) fn zip(
         &self,
         other: &Self,
@@ -130,7 +130,7 @@ impl Samples {
         Ok(Self::of(words(label), x, values))
     }
 
-    /// The points whose place is so.
+    /// Returns the points whose position satisfies `keep`.
     pub(crate) fn select(&self, label: String, keep: impl Fn(f64) -> bool) -> Option<Self> {
         let kept = |x: &Option<f64>| x.is_some_and(&keep);
         let both = self.x.iter().zip(&*self.values).filter(|(x, _)| kept(x));
@@ -138,7 +138,7 @@ impl Samples {
         (!x.is_empty()).then(|| Self::of(words(label), x.into(), values))
     }
 
-    /// One point of all, each seed for itself; none where a point has no number.
+    /// Combines all points into one, seed by seed; NaN if a point has no number.
     pub(crate) fn over_points(&self, label: String, f: impl Fn(&[f64]) -> f64) -> Self {
         let seeds = self.values.iter().map(Vec::len).max().unwrap_or(0);
         let pick = |of: &Vec<f64>, seed: usize| if of.len() == 1 { of[0] } else { of[seed] };
@@ -149,23 +149,23 @@ impl Samples {
         Self::of(words(label), [None].into(), vec![(0..seeds).map(over).collect()])
     }
 
-    /// The estimate at each point.
+    /// Returns the estimate at each point.
     pub(crate) fn estimates(&self) -> Vec<Estimate> {
         self.values.iter().map(|seeds| Estimate::of(seeds.iter().copied())).collect()
     }
 
-    /// The mean at each point; none where a seed has no number.
+    /// Returns the mean at each point; NaN if a seed has no number.
     pub(crate) fn means(&self) -> Vec<f64> {
         self.estimates().into_iter().map(|e| finite(e.mean)).collect()
     }
 
-    /// The mean of all points' means.
+    /// Returns the mean of the means of all points.
     pub(crate) fn mean(&self) -> f64 {
         let means = self.means();
         means.iter().sum::<f64>() / means.len() as f64
     }
 
-    /// ` at 30`, for the point at this index, if it is of a place and not alone.
+    /// Returns ` at 30` for the point at this index, if it has a position and is not the only one.
     pub(crate) fn place(&self, index: usize) -> String {
         match self.x.get(index).copied().flatten() {
             Some(x) => format!(" at {}", short(x)),
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seeds_are_paired_and_one_point_goes_with_all() {
+    fn seeds_are_paired_and_one_point_is_combined_with_all() {
         let a = Samples::new("a", &[1.0, 2.0], vec![vec![1.0, 2.0], vec![3.0, 4.0]]);
         let b = Samples::new("b", &[7.0], vec![vec![10.0, 20.0]]);
         let sum = a.zip(&b, String::new(), |a, b| a + b).unwrap();

@@ -1,4 +1,4 @@
-//! What functions of claims take: samples, numbers, lists of them.
+//! The arguments of claims' functions: samples, numbers, and lists of them.
 
 use rhai::{Dynamic, EvalAltResult};
 
@@ -6,12 +6,12 @@ use super::samples::Samples;
 use super::verdict::Verdict;
 use crate::expression::{self, Evaluated};
 
-/// An error of a function.
-pub(crate) fn refused(message: impl ToString) -> Box<EvalAltResult> {
+/// Returns an error of a function.
+pub(crate) fn function_error(message: impl ToString) -> Box<EvalAltResult> {
     message.to_string().into()
 }
 
-/// What a value is, in words.
+/// Names the type of a value.
 pub(crate) fn kind(value: &Dynamic) -> &'static str {
     if value.is::<Samples>() {
         "measured values"
@@ -28,39 +28,40 @@ pub(crate) fn kind(value: &Dynamic) -> &'static str {
     }
 }
 
-/// Samples, or a number as samples.
+/// Converts samples or a number to samples.
 pub(super) fn samples(value: Dynamic) -> Evaluated<Samples> {
     if let Some(number) = expression::as_number(&value) {
         return Ok(Samples::number(number));
     }
     let found = kind(&value);
     let message = format!("expected measured values or a number, found {found}");
-    value.try_cast::<Samples>().ok_or_else(|| refused(message))
+    value.try_cast::<Samples>().ok_or_else(|| function_error(message))
 }
 
-/// One, or each of a list.
+/// Converts one value, or each of a list.
 pub(super) fn several(value: Dynamic) -> Evaluated<Vec<Samples>> {
     if !value.is_array() {
         return Ok(vec![samples(value)?]);
     }
-    let list = value.into_array().map_err(|found| refused(format!("expected a list: {found}")))?;
+    let list =
+        value.into_array().map_err(|found| function_error(format!("expected a list: {found}")))?;
     let list: Vec<Samples> = list.into_iter().map(samples).collect::<Evaluated<_>>()?;
     if list.is_empty() {
-        Err(refused("expected a list that is not empty".to_owned()))
+        Err(function_error("expected a list that is not empty".to_owned()))
     } else {
         Ok(list)
     }
 }
 
-/// A number, or a single measured value.
+/// Converts a number or a single measured value.
 pub(super) fn number(value: Dynamic) -> Evaluated<f64> {
     if let Some(number) = expression::as_number(&value) {
         return Ok(number);
     }
-    // A single measured value will do for a limit.
+    // A single measured value may be a limit.
     let found = kind(&value);
     match value.try_cast::<Samples>() {
         Some(samples) if samples.x.len() == 1 => Ok(samples.mean()),
-        _ => Err(refused(format!("expected a number, found {found}"))),
+        _ => Err(function_error(format!("expected a number, found {found}"))),
     }
 }

@@ -1,14 +1,7 @@
-//! Whether samples are as a paper says.
+//! Verdicts on claims.
 
-mod limits;
-mod ordering;
-
-use super::samples::{Samples, shortened};
+use super::samples::shortened;
 use crate::expression::Held;
-pub(super) use limits::{
-    at_least, at_most, close_by, flat_by, near, near_by, within, within_everywhere,
-};
-pub(super) use ordering::{above, below, falls, not_above, not_below, rises};
 use unruffled_lab::statistics::Estimate;
 use unruffled_lab::text::short;
 
@@ -16,122 +9,41 @@ use unruffled_lab::text::short;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Verdict {
     pub(crate) holds: bool,
-    /// Whether it holds where curves are close only if they are so at every point, in place of on the
-    /// mean; none for what compares no curves so.
+    /// Whether the claim holds if curves must be close at every point instead of on the mean; none
+    /// if it compares no curves for closeness.
     pub(crate) at_every_point: Option<bool>,
-    /// Whether all of it was numbers: what was not holds nothing, nor does its contrary.
-    known: bool,
-    /// What should be.
+    /// Whether all values are numbers. Without numbers neither a claim nor its contrary holds.
+    pub(super) known: bool,
+    /// The expectation.
     pub(crate) expected: String,
-    /// What is.
+    /// The measured numbers.
     pub(crate) measured: String,
     held: Held,
 }
 
-/// Octets of a verdict's texts at most: a loop may double them at each step.
-const TEXT: usize = 20_000;
-
-/// Verdicts that one may be made of at most.
-pub(super) const PARTS: usize = 1_000;
+/// The longest text of a verdict, in octets; a loop may double it at each step.
+const MAX_TEXT: usize = 20_000;
 
 impl Verdict {
-    fn new(holds: bool, known: bool, expected: String, measured: String) -> Self {
-        let (expected, measured) = (shortened(expected, TEXT), shortened(measured, TEXT));
+    pub(super) fn new(holds: bool, known: bool, expected: String, measured: String) -> Self {
+        let (expected, measured) = (shortened(expected, MAX_TEXT), shortened(measured, MAX_TEXT));
         let held = Held::new(expected.len() + measured.len());
         Self { holds, at_every_point: None, known, expected, measured, held }
     }
 
-    /// The same, of curves that are close at every point, or not.
-    fn of_curves(self, at_every_point: bool) -> Self {
-        Self { at_every_point: Some(at_every_point), ..self }
+    /// Sets whether the verdict holds where curves must be close at every point.
+    pub(super) fn with_every_point(self, at_every_point: Option<bool>) -> Self {
+        Self { at_every_point, ..self }
     }
 }
 
-/// `mean ± half-width`.
-fn estimate(e: &Estimate) -> String {
+/// Formats an estimate as `mean ± half-width`.
+pub(super) fn estimate(e: &Estimate) -> String {
     match e.half_width {
         half if half > 0.0 => format!("{} ± {}", short(e.mean), short(half)),
         _ => short(e.mean),
     }
 }
 
-/// Ends what is expected of curves that are to be close.
+/// The ending of the expectation that curves are close.
 pub(super) const ON_THE_MEAN: &str = " on the mean of all points";
-
-/// Whether all of them hold, or one does, where curves are close at every point; none if none of them
-/// compares curves so.
-fn at_every_point(verdicts: &[Verdict], all: bool) -> Option<bool> {
-    let strictly = |v: &Verdict| v.at_every_point.unwrap_or(v.holds);
-    let some = verdicts.iter().any(|v| v.at_every_point.is_some());
-    some.then(|| if all { verdicts.iter().all(strictly) } else { verdicts.iter().any(strictly) })
-}
-
-/// The verdicts on each pair of a list, as one: told is the pair that is nearest to failing, or those
-/// that fail.
-pub(super) fn of_pairs(mut verdicts: Vec<Verdict>, a: &[Samples], b: &[Samples]) -> Verdict {
-    if let (1, Some(only)) = (verdicts.len(), verdicts.first()) {
-        return only.clone();
-    }
-    let names = |of: &[Samples]| {
-        let names: Vec<&str> = of.iter().map(|s| &*s.label).collect();
-        match names.as_slice() {
-            [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
-            other => other.concat(),
-        }
-    };
-    let words = verdicts.first().map(|v| v.expected.as_str()).unwrap_or_default();
-    // The words between and behind the names are the same for each pair.
-    let (a, b) = ((names(a), a), (names(b), b));
-    let inner = words.strip_prefix(&*a.1[0].label).unwrap_or(words);
-    let (relation, rest) = inner.split_once(&*b.1[0].label).unwrap_or((inner, ""));
-    let expected = format!("{}{relation}{}{rest}", a.0, b.0);
-    let holds = verdicts.iter().all(|v| v.holds);
-    let known = verdicts.iter().all(|v| v.known);
-    let strictly = at_every_point(&verdicts, true);
-    if !holds {
-        verdicts.retain(|v| !v.holds);
-    }
-    let pair = |v: &Verdict| {
-        let words = v.expected.trim_end_matches(" at every point");
-        words.trim_end_matches(ON_THE_MEAN).to_owned()
-    };
-    let told: Vec<String> =
-        verdicts.iter().map(|v| format!("{}: {}", pair(v), v.measured)).collect();
-    let verdict = Verdict::new(holds, known, expected, told.join("; "));
-    Verdict { at_every_point: strictly, ..verdict }
-}
-
-pub(super) fn not(verdict: Verdict) -> Verdict {
-    let expected = format!("not: {}", verdict.expected);
-    let holds = verdict.known && !verdict.holds;
-    let strictly = verdict.at_every_point.map(|strictly| verdict.known && !strictly);
-    let contrary = Verdict::new(holds, verdict.known, expected, verdict.measured);
-    Verdict { at_every_point: strictly, ..contrary }
-}
-
-/// All of them, or at least one.
-pub(super) fn joined(verdicts: Vec<Verdict>, all: bool) -> Verdict {
-    let expected: Vec<&str> = verdicts.iter().map(|v| v.expected.as_str()).collect();
-    let expected = expected.join(if all { "; " } else { "; or " });
-    let holds = if all {
-        !verdicts.is_empty() && verdicts.iter().all(|v| v.holds)
-    } else {
-        verdicts.iter().any(|v| v.holds)
-    };
-    let known = verdicts.iter().all(|v| v.known);
-    // Where all should hold and some do not, those are what matters.
-    let told = verdicts.iter().filter(|v| !all || holds || !v.holds);
-    let measured: Vec<String> = told
-        .map(|v| {
-            let which = if all && !holds { format!("{}: ", v.expected) } else { String::new() };
-            format!("{which}{}", v.measured)
-        })
-        .collect();
-    let mut measured = measured;
-    measured.dedup();
-    let verdict = Verdict::new(holds, known, expected, measured.join("; "));
-    Verdict { at_every_point: at_every_point(&verdicts, all), ..verdict }
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,28 +1,28 @@
-//! Why a claim fails, as one of a few classes.
+//! The classes of reasons why claims fail.
 
 use std::fmt;
 
-/// Why a claim of a paper fails here.
+/// Why a claim of a paper fails in these experiments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// No sender of this kind can do it, which a number shows.
+    /// No sender of this kind can meet the claim, as a number shows.
     OutOfReach,
-    /// A second implementation, in another simulator and by other people, has our numbers.
+    /// A second implementation, in another simulator and by other people, has the same numbers.
     SecondImplementationAgrees,
-    /// The paper says something else elsewhere.
+    /// The paper contradicts the claim elsewhere.
     ContradictsItself,
-    /// What it depends on is not in the paper, or lost.
+    /// A setting that the claim depends on is not in the paper, or is lost.
     SettingLost,
-    /// The paper's number is of one run, and lies within the distribution of ours.
+    /// The paper's number is from one run, and lies within the distribution of these runs.
     SingleDraw,
-    /// Another reading of the paper, which is stated, makes it hold.
+    /// The claim holds by another reading of the paper, which is stated.
     Reading,
-    /// Not known.
+    /// The reason is unknown.
     Open,
 }
 
 impl Class {
-    /// All of them, in the order in which they are shown.
+    /// All classes, in their order of presentation.
     pub const ALL: [Self; 7] = [
         Self::OutOfReach,
         Self::SecondImplementationAgrees,
@@ -33,7 +33,7 @@ impl Class {
         Self::Open,
     ];
 
-    /// Its name, as an experiment's file has it.
+    /// Returns the name in an experiment's file.
     pub fn name(self) -> &'static str {
         match self {
             Self::OutOfReach => "out of reach",
@@ -46,7 +46,7 @@ impl Class {
         }
     }
 
-    /// The class of that name.
+    /// Returns the class of that name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|class| class.name() == name)
     }
@@ -58,12 +58,12 @@ impl fmt::Display for Class {
     }
 }
 
-/// Why a claim fails: the class, and what shows it.
+/// Why a claim fails: the class and the evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
     /// The class.
     pub class: Class,
-    /// What shows it, with numbers.
+    /// The evidence, with numbers.
     pub why: String,
 }
 
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::experiment::Experiment;
 
-    /// The verdicts of each experiment's claims in docs/reproduction.md, in their order.
+    /// Returns the verdicts on an experiment's claims in docs/reproduction.md, in their order.
     fn committed(id: &str, document: &str) -> Vec<String> {
         let heading = format!("### {id}, ");
         let section = document.split("\n").skip_while(|line| !line.starts_with(&heading)).skip(1);

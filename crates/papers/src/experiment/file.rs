@@ -1,4 +1,4 @@
-//! The experiment file as it is written: what serde reads, before it is checked.
+//! The experiment file as serde reads it, before it is checked.
 
 use std::collections::BTreeMap;
 
@@ -87,13 +87,13 @@ pub(crate) enum Kind {
     /// Curves with markers.
     #[default]
     Line,
-    /// Markers alone.
+    /// Markers only.
     Points,
     /// A bar for each line.
     Bars,
     /// A time series for each line.
     Time,
-    /// No drawing: the numbers are the figure.
+    /// No drawing, only a table of numbers.
     Table,
 }
 

@@ -1,4 +1,4 @@
-//! Makes an experiment of what its file says, and complains of what makes no sense.
+//! Checks an experiment's file and compiles its expressions.
 
 mod panels;
 
@@ -7,20 +7,22 @@ use std::ops::Range;
 use rhai::{AST, Engine};
 use toml::Spanned;
 
-use super::{
-    Base, Cause, Check, Claim, Class, Experiment, Formula, Line, Measure, Point, Remarks,
-    Scenarios, Setting, Sweep, file,
+use super::class::{Cause, Class};
+use super::file;
+use super::model::{
+    Base, Check, Claim, Experiment, Formula, Line, Measure, Point, Remarks, Scenarios, Setting,
+    Sweep,
 };
 use crate::expression;
 use unruffled_scenario::{Document, Error, Place, flags, leaves};
 
-/// Full sweeps have this many seeds unless the file says otherwise, quick ones one.
-const USUAL_SEEDS: u64 = 5;
+/// The number of seeds of a full sweep without `seeds`; quick sweeps have one.
+const DEFAULT_SEEDS: u64 = 5;
 
-/// Points of a sweep: many times what any figure shows, and what memory can hold with their runs.
-const MOST_POINTS: usize = 10_000;
+/// The most points of a sweep: many times the points of any figure, and few enough for memory.
+const MAX_POINTS: usize = 10_000;
 
-/// The experiment that `file` describes, whose text is `source`.
+/// Reads the experiment that `file` describes. Its text is `source`.
 pub(super) fn read(source: Document, file: file::File, quick: bool) -> Result<Experiment, Error> {
     Reader { source, quick, engine: expression::engine() }.experiment(file)
 }
@@ -46,7 +48,7 @@ impl Reader {
         }
         let seeds = match &file.seeds {
             None if self.quick => 1,
-            None => USUAL_SEEDS,
+            None => DEFAULT_SEEDS,
             Some(seeds) => {
                 let usual = Spanned::new(0..0, 1);
                 let quick = seeds.quick.as_ref().unwrap_or(&usual);
@@ -68,7 +70,7 @@ impl Reader {
                         return Err(self.source.wrong_at(&["scenario", key], message));
                     }
                     let mut table = table.clone();
-                    // What a comparison needs besides: a run has its own name and sender.
+                    // A comparison requires these keys; each run has its own name and sender.
                     let name = || toml::Value::String(id.clone());
                     table.entry("name").or_insert_with(name);
                     let senders = || toml::Value::Array(vec!["sack".into()]);
@@ -105,10 +107,10 @@ impl Reader {
         })
     }
 
-    /// Refuses more points than [`MOST_POINTS`].
+    /// Rejects more points than [`MAX_POINTS`].
     fn at_most_points(&self, points: usize, span: &Range<usize>) -> Result<(), Error> {
-        let message = || format!("expected at most {MOST_POINTS} points, found {points}");
-        if points > MOST_POINTS { Err(self.source.wrong(span, message())) } else { Ok(()) }
+        let message = || format!("expected at most {MAX_POINTS} points, found {points}");
+        if points > MAX_POINTS { Err(self.source.wrong(span, message())) } else { Ok(()) }
     }
 
     fn sweep(&self, x: Option<&file::X>) -> Result<Sweep, Error> {
@@ -236,7 +238,7 @@ impl Reader {
         })
     }
 
-    /// What something is called.
+    /// Checks that a name is not blank.
     fn name<'a>(&self, name: &'a Spanned<String>) -> Result<&'a String, Error> {
         if name.get_ref().trim().is_empty() {
             return Err(self.source.wrong(&name.span(), "expected a name, found no words"));
@@ -353,7 +355,7 @@ impl Reader {
         Ok(claims)
     }
 
-    /// Why a claim fails, if the file says so.
+    /// Reads why a claim fails, if the file has that.
     fn cause(&self, claim: &file::Claim) -> Result<Option<Cause>, Error> {
         let (class, why) = match (&claim.class, &claim.why) {
             (None, None) => return Ok(None),
@@ -389,7 +391,7 @@ impl Reader {
         Ok(Some(Cause { class: found, why: words.to_owned() }))
     }
 
-    /// The settings with dotted keys, whether they are written as such or as tables.
+    /// Reads settings with dotted keys, written as such or as tables.
     fn settings(&self, table: &file::Settings) -> Result<Vec<Setting>, Error> {
         let mut settings = Vec::new();
         for (key, value) in table {
@@ -413,13 +415,13 @@ impl Reader {
         }
         for setting in &settings {
             flags::dotted(&setting.key)
-                .map_err(|message| self.source.wrong(&setting.span, message))?;
+                .map_err(|error| self.source.wrong(&setting.span, error.to_string()))?;
         }
         Ok(settings)
     }
 }
 
-/// What to say of a key of scenarios that would go unheeded here: a run has its own seed and sender.
+/// The error of a key that would be ignored: each run has its own seed and sender.
 fn each_runs_own(key: &str) -> Option<(&str, &'static str)> {
     match key {
         "seeds" => Some((key, "not for experiments: expected full = 5 below [seeds]")),

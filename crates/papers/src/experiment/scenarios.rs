@@ -3,19 +3,19 @@
 use rhai::Engine;
 use unruffled_tcp::Variant;
 
-use super::{Base, Experiment, Formula, Line, Point, Setting};
+use super::model::{Base, Experiment, Formula, Line, Point, Setting};
 use crate::expression::{self, ExpressionError};
 use unruffled_scenario::Scenario;
 use unruffled_scenario::{Error, Place};
 
-/// The sender of lines that name none: the scenario's traffic names its own.
+/// The sender of lines that name none; the traffic of their scenario names its own.
 const USUAL_VARIANT: &str = "sack";
 
 impl Experiment {
-    /// The scenario of a line at a point, and its sender.
+    /// Returns the scenario and the sender of a line at a point.
     ///
     /// # Errors
-    /// Settings that make no sense; says where they stand in the experiment's file.
+    /// Invalid settings. The error names their place in the experiment's file.
     pub(crate) fn scenario(
         &self,
         line: &Line,
@@ -24,10 +24,10 @@ impl Experiment {
         self.scenario_of(self.quick, line, point)
     }
 
-    /// The same of the quick version, or of the full one.
+    /// Returns the scenario and the sender in the quick or in the full version.
     ///
     /// # Errors
-    /// The same.
+    /// Invalid settings.
     pub(crate) fn scenario_of(
         &self,
         quick: bool,
@@ -53,8 +53,8 @@ impl Experiment {
             Base::None => Err(self.wrong(&line.span, "expected a [scenario]")),
         };
         let scenario = scenario.map_err(|error| self.blame(error, quick, line))?;
-        // A run is known by its scenario's TOML, which has its keys in an order of its own: what is
-        // run must be what is read from that.
+        // A run is identified by its scenario's TOML, whose keys may be in another order. The
+        // scenario must be read from that TOML.
         let scenario = Scenario::parse(self.source.file(), &scenario.toml, &[])?;
         if let (None, Some(group)) = (&line.variant, scenario.of_variant()) {
             let message =
@@ -68,12 +68,12 @@ impl Experiment {
         Ok((scenario, variant))
     }
 
-    /// What the quick version sets besides, if it is that.
+    /// Returns the additional settings of the quick version.
     fn quick_set(&self, quick: bool) -> impl Iterator<Item = &Setting> {
         self.scenario.quick_set.iter().filter(move |_| quick)
     }
 
-    /// The value of a line's formula at a point.
+    /// Returns the value of a line's formula at a point.
     pub(crate) fn formula(
         &self,
         engine: &Engine,
@@ -84,7 +84,7 @@ impl Experiment {
             .map_err(|error| self.wrong(&formula.span, error.to_string()))
     }
 
-    /// `KEY=VALUE` as the scenario takes it.
+    /// Returns `KEY=VALUE` with the computed value.
     fn assignment(
         &self,
         engine: &Engine,
@@ -96,7 +96,7 @@ impl Experiment {
         Ok(format!("{}={value}", setting.key))
     }
 
-    /// Says where in the experiment's file the scenario's error stands.
+    /// Replaces the place of a scenario's error by its place in the experiment's file.
     fn blame(&self, error: Error, quick: bool, line: &Line) -> Error {
         let Error::Key { place, key, message } = error else { return error };
         let settings = self.quick_set(quick).chain(&line.set).chain(&self.scenario.set);
@@ -120,7 +120,7 @@ impl Experiment {
     }
 }
 
-/// The value as TOML, every `${…}` in its texts computed.
+/// Returns the value with every `${…}` in its texts computed.
 fn computed(
     engine: &Engine,
     value: &toml::Value,

@@ -1,7 +1,7 @@
 use super::*;
 use crate::reproduce::{Plan, tiny};
 
-/// What is said of the small experiment with `old` replaced by `new`.
+/// Returns the error of the small experiment with `old` replaced by `new`.
 fn complaint(old: &str, new: &str) -> String {
     assert!(tiny::TEXT.contains(old), "{old}");
     let text = tiny::TEXT.replacen(old, new, 1);
@@ -11,8 +11,8 @@ fn complaint(old: &str, new: &str) -> String {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_one_line_with_its_place() {
-    for (old, new, wanted) in [
+fn an_error_is_one_line_with_its_place() {
+    for (old, new, expected) in [
         ("id = \"tiny-1\"", "id = \"tiny 1\"", ":2: id: expected letters, digits and hyphens"),
         ("title =", "titel =", ":5: titel: unknown key: expected one of id, paper, figure"),
         ("\"Figure 1\"", "\" \"", "my.toml:4: figure: expected what it is called, found no words"),
@@ -80,7 +80,7 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
             "line 4.set.tcp.window: expected for",
         ),
         ("formula =", "group = \"flow\"\nformula =", "line 4.group: expected for a line with runs"),
-        // Of a key that the quick version sets as well, the one that a full run heeds.
+        // For a key that the quick version also sets, the one that a full run uses.
         ("[quick-set]", "duration = \"x\"\n[quick-set]", ":22: duration: expected"),
         ("duration = \"3 s\"", "nope = 1", ":23: nope: unknown key: expected one of"),
         (
@@ -109,7 +109,11 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
             "text = \"x\"\nnit",
             ": claim 4.nit-tested: unknown",
         ),
-        ("not-tested = \"we asked nobody\"", "", ": claim 4.text: expected beside it either check"),
+        (
+            "not-tested = \"no survey was made\"",
+            "",
+            ": claim 4.text: expected beside it either check",
+        ),
         ("text = \"Everybody likes it\"", "text = \"RR-TCP is above SACK\"", "stands twice"),
         (
             "text = \"Everybody likes it\"",
@@ -148,33 +152,33 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
             ": claim 2.class: expected for claims that count, not with other-reading",
         ),
         (
-            "not-tested = \"we asked nobody\"",
-            "not-tested = \"we asked nobody\"\nclass = \"open\"\nwhy = \"0 of 1.\"",
+            "not-tested = \"no survey was made\"",
+            "not-tested = \"no survey was made\"\nclass = \"open\"\nwhy = \"0 of 1.\"",
             ": claim 4.class: expected with check, not with not-tested",
         ),
         ("[seeds]", "[seeds", ": not TOML: "),
     ] {
         let message = complaint(old, new);
         assert!(message.starts_with("my.toml"), "{message}");
-        assert!(message.contains(wanted), "{new}: {message}");
+        assert!(message.contains(expected), "{new}: {message}");
         assert!(!message.contains('\n'), "{message}");
     }
 }
 
 #[test]
-fn keys_that_no_scenario_can_have_are_refused_at_their_line() {
+fn keys_that_no_scenario_can_have_are_rejected_at_their_line() {
     for key in ["\"\"", "\"link.l.queue=7 #\"", "link.\"\".rate", "\"link..rate\"", "\".\""] {
         for (table, end) in [("[set]\n", "\n"), ("set = { ", ", ")] {
             let message = complaint(table, &format!("{table}{key} = 1{end}"));
             assert!(message.starts_with("my.toml:"), "{message}");
-            let wanted = ": expected a dotted key, such as link.bottleneck.rate, found ";
-            assert!(message.contains(wanted), "{key}: {message}");
+            let expected = ": expected a dotted key, such as link.bottleneck.rate, found ";
+            assert!(message.contains(expected), "{key}: {message}");
         }
     }
 }
 
 #[test]
-fn seeds_and_senders_are_refused_in_a_scenario_and_among_its_settings() {
+fn seeds_and_senders_are_rejected_in_a_scenario_and_among_its_settings() {
     for (key, belongs) in
         [("seeds = 3", "full = 5 below [seeds]"), ("variants = ['sack']", "a var")]
     {
@@ -182,30 +186,30 @@ fn seeds_and_senders_are_refused_in_a_scenario_and_among_its_settings() {
             let message = complaint(table, &format!("{table}{key}{end}"));
             let name = key.split(' ').next().expect("has a name");
             assert!(message.starts_with("my.toml:"), "{message}");
-            let wanted = format!(".{name}: not for experiments: expected {belongs}");
-            assert!(message.contains(&wanted), "{message}");
+            let expected = format!(".{name}: not for experiments: expected {belongs}");
+            assert!(message.contains(&expected), "{message}");
         }
     }
 }
 
 #[test]
-fn more_points_than_anybody_runs_are_refused() {
+fn too_many_points_are_rejected() {
     let axis = format!("{:?}", (0..300).collect::<Vec<_>>());
     let grid = format!("grid = {{ p = {axis}, q = {axis}, r = {axis} }}");
     let message = complaint("values = [5, 20]", &grid);
-    let wanted = ":16: x.grid: expected at most 10000 points, found 27000000";
-    assert!(message.ends_with(wanted), "{message}");
+    let expected = ":16: x.grid: expected at most 10000 points, found 27000000";
+    assert!(message.ends_with(expected), "{message}");
     let values = format!("values = {:?}", (0..10_001).collect::<Vec<_>>());
     let message = complaint("values = [5, 20]", &values);
     assert!(message.ends_with(":16: x.values: expected at most 10000 points, found 10001"));
 }
 
 #[test]
-fn a_point_that_no_sweep_has_is_refused_in_a_quick_one_too() {
+fn a_point_absent_from_the_full_sweep_is_rejected_in_a_quick_one_too() {
     let planned = |at: &str| {
         let text = tiny::TEXT.replacen("'SACK'), 20)", at, 1);
         let experiment = Experiment::parse("my.toml", &text, true).expect("reads");
-        Plan::new(&[experiment]).map(drop).map_err(|refused| refused.to_string())
+        Plan::new(&[experiment]).map(drop).map_err(|error| error.to_string())
     };
     assert_eq!(planned("'SACK'), 20)"), Ok(()));
     let message = planned("'SACK'), 77)").expect_err("no sweep has it");
@@ -213,7 +217,7 @@ fn a_point_that_no_sweep_has_is_refused_in_a_quick_one_too() {
 }
 
 #[test]
-fn runs_need_a_scenario_and_formulae_do_not() {
+fn lines_with_runs_require_a_scenario_and_formulae_do_not() {
     let text = "id = \"a\"\npaper = \"p\"\nfigure = \"f\"\ntitle = \"t\"\n\
                 [x]\nlabel = \"x\"\nvalues = [1, 2]\n[[line]]\nname = \"l\"\n\
                 [[measure]]\nname = \"m\"\nvalue = \"0\"\n";
@@ -268,7 +272,7 @@ fn the_order_of_settings_is_all_then_the_lines_then_quick() {
 }
 
 #[test]
-fn curves_stand_in_the_order_of_the_file() {
+fn curves_keep_the_order_of_the_file() {
     let curves = "curves.wait = \"series('l', 'queue')\"\ncurves.ack = \"series('l', 'queue')\"\n\
                   curves.mean = \"series('l', 'queue')\"";
     let text = tiny::TEXT.replace("curve = \"series('l', 'queue')\"", curves);

@@ -1,17 +1,17 @@
-//! Memory that the measured values of an expression take: the engine bounds its own kinds alone.
+//! The memory of the measured values in an expression. The engine bounds only its own types.
 
 use std::cell::Cell;
 
-/// Octets that the values of an expression may take at a time.
-pub(super) const MOST: usize = if cfg!(test) { 5_000_000 } else { 500_000_000 };
+/// The most octets of the values in an expression at a time.
+pub(super) const MAX_OCTETS: usize = if cfg!(test) { 5_000_000 } else { 500_000_000 };
 
 thread_local! {
-    /// Octets that values of this thread take, and those that were there before its expression.
+    /// The octets of this thread's values: now, and before the evaluation began.
     static HELD: Cell<usize> = const { Cell::new(0) };
     static BEFORE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Octets that are counted as long as this lives, and again for each clone.
+/// Octets that count until this value is dropped. A clone counts again.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Held(usize);
 
@@ -34,12 +34,12 @@ impl Drop for Held {
     }
 }
 
-/// An expression begins.
+/// Marks the beginning of an evaluation.
 pub(super) fn begin() {
     BEFORE.set(HELD.get());
 }
 
-/// Whether the expression's values take more than [`MOST`].
+/// Returns whether the values take more than [`MAX_OCTETS`].
 pub(super) fn too_many() -> bool {
-    HELD.get().wrapping_sub(BEFORE.get()).cast_signed() > MOST.cast_signed()
+    HELD.get().wrapping_sub(BEFORE.get()).cast_signed() > MAX_OCTETS.cast_signed()
 }

@@ -1,33 +1,32 @@
-//! An axis: its range, where a value lies on it, and its ticks.
+//! An axis: its range, positions and ticks.
 
 use unruffled_lab::text::grouped;
 
-/// A linear or logarithmic axis, or one of a few values side by side.
+/// A linear, logarithmic or evenly spaced axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
     low: f64,
     high: f64,
     log: bool,
-    /// The values that are all it has, each as far from the next; empty where it has all between its
-    /// ends.
+    /// The values of an evenly spaced axis; empty for the others.
     even: Vec<f64>,
 }
 
-/// Shorter ranges have no steps that are numbers.
-const SMALLEST: f64 = 1e-299;
-/// About so many ticks.
+/// The smallest range that can be divided into steps.
+const MIN_SPAN: f64 = 1e-299;
+/// The approximate number of ticks.
 const TICKS: f64 = 6.0;
 
 impl Axis {
-    /// An axis from `low` to `high`; a range that makes no sense becomes one that does.
+    /// Returns an axis from `low` to `high`; an invalid range is replaced by a valid one.
     pub(super) fn new(low: f64, high: f64, log: bool) -> Self {
         let span = high - low;
-        let fits = span.is_finite() && span > SMALLEST && !(log && low <= 0.0);
+        let fits = span.is_finite() && span > MIN_SPAN && !(log && low <= 0.0);
         let (low, high) = match (fits, log) {
             (true, _) => (low, high),
-            (false, true) if (SMALLEST..1e300).contains(&high) => (high / 10.0, high * 1.1),
+            (false, true) if (MIN_SPAN..1e300).contains(&high) => (high / 10.0, high * 1.1),
             (false, true) => (1.0, 10.0),
-            (false, false) if low.is_finite() && low == high && low.abs() > SMALLEST => {
+            (false, false) if low.is_finite() && low == high && low.abs() > MIN_SPAN => {
                 (low - low.abs() / 2.0, low + low.abs() / 2.0)
             }
             (false, false) => (0.0, 1.0),
@@ -35,12 +34,13 @@ impl Axis {
         Self { low, high, log, even: Vec::new() }
     }
 
-    /// An axis that has these values alone, evenly spaced, whatever lies between them.
+    /// Returns an axis with only these values, evenly spaced.
     pub(super) fn even(values: Vec<f64>) -> Self {
         Self { even: values, ..Self::new(0.0, 1.0, false) }
     }
 
-    /// An axis for these values, with some room at its ends; a linear one begins at zero if `zero`.
+    /// Returns an axis for these values, with some room at its ends. A linear axis begins at zero
+    /// if `zero`.
     pub(super) fn of(values: impl IntoIterator<Item = f64>, log: bool, zero: bool) -> Self {
         let fit = |v: &f64| v.is_finite() && (!log || *v > 0.0);
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -58,12 +58,13 @@ impl Axis {
         Self::new(low - below, high + room, false)
     }
 
-    /// From where to where it goes.
+    /// Returns the range of the axis.
     pub(super) fn range(&self) -> std::ops::Range<f64> {
         self.low..self.high
     }
 
-    /// Where the value lies, from 0 to 1; none beyond the ends, which are part of the axis.
+    /// Returns the position of the value from 0 to 1; none beyond the ends, which belong to the
+    /// axis.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         if !self.even.is_empty() {
             let at = self.even.iter().position(|&even| even == value)?;
@@ -77,12 +78,12 @@ impl Axis {
         (-1e-9..=1.0 + 1e-9).contains(&place).then_some(place)
     }
 
-    /// The same with what lies beyond an end put there; none for what is no number.
+    /// Returns the position of the value, clamped to the ends; none for NaN.
     pub(super) fn clamped(&self, value: f64) -> Option<f64> {
         (!value.is_nan()).then(|| self.place(value.clamp(self.low, self.high)).unwrap_or(0.0))
     }
 
-    /// Where ticks stand, and what is written there.
+    /// Returns the positions and labels of the ticks.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
         let values = match (self.even.is_empty(), self.log) {
             (false, _) => self.even.clone(),
@@ -111,7 +112,7 @@ impl Axis {
             s if s < 2.5 => &[1.0, 2.0, 5.0],
             _ => &[1.0],
         };
-        // Not more than some eight decades are written.
+        // At most about eight decades have labels.
         let every = (span / 8.0).ceil().max(1.0) as i32;
         let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
         let decades = (first..=last).filter(|decade| decade % every == 0);
@@ -122,7 +123,7 @@ impl Axis {
     }
 }
 
-/// A number on an axis.
+/// Formats a number on an axis.
 pub(super) fn label(value: f64) -> String {
     if value != 0.0 && !(1e-4..1e7).contains(&value.abs()) {
         return format!("{value:e}");
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn values_lie_between_the_ends() {
+    fn values_are_positioned_between_the_ends() {
         let axis = Axis::new(1.0, 100.0, true);
         assert_eq!(axis.place(10.0), Some(0.5));
         assert_eq!((axis.place(0.0), axis.place(200.0)), (None, None));
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_without_values_is_one_all_the_same() {
+    fn an_axis_without_values_is_valid() {
         for log in [false, true] {
             for axis in [
                 Axis::of([], log, true),

@@ -1,29 +1,21 @@
-//! A figure of a paper, redrawn from what was measured: curves with markers, bars or time series.
+//! A figure of a paper, redrawn from the measured numbers: curves with markers, bars or time
+//! series.
 //!
-//! Two drawing units make about a pixel, as in all plots.
+//! Two drawing units are about one pixel, as in all plots.
 
 mod bars;
 mod curves;
 mod field;
+mod style;
 
-use std::collections::BTreeMap;
+use unruffled_lab::report::palette;
 
-use minijinja::Value;
-
-use crate::experiment::{Experiment, Kind, Panel};
+use crate::experiment::{Kind, Panel};
 use crate::reproduce::FigureOutcome;
-use unruffled_lab::report::look::{self, Look};
-use unruffled_lab::report::palette::{self, Ink};
-use unruffled_lab::report::plot;
+use style::WIDTH;
+pub(super) use style::{colours, inks};
 
-/// Width of a drawing.
-const WIDTH: i32 = 1060;
-/// Below the axes, for ticks and label.
-const BELOW: i32 = 96;
-/// Height of a line of the legend.
-const ROW: i32 = 40;
-
-/// The drawings of an outcome: the panel's place, its title and the SVG. None for tables.
+/// Returns the drawings of an outcome: the panel's index, its title and the SVG. Tables have none.
 pub(super) fn panels(outcome: &FigureOutcome<'_>) -> Vec<(usize, String, String)> {
     let drawn = |(i, panel): (usize, &Panel)| {
         let svg = match panel.kind {
@@ -37,102 +29,12 @@ pub(super) fn panels(outcome: &FigureOutcome<'_>) -> Vec<(usize, String, String)
     outcome.experiment.panels.iter().enumerate().filter_map(drawn).collect()
 }
 
-/// Whether a panel shows a line: it has the panel's measure.
-fn shows(experiment: &Experiment, panel: &Panel, line: usize) -> bool {
-    let line = &experiment.lines[line];
-    experiment.measures[panel.y].is_of(line)
-        && line.formula().is_none_or(|formula| formula.measure == panel.y)
-}
-
-/// Whether any drawing shows a line.
-fn is_drawn(experiment: &Experiment, line: usize) -> bool {
-    experiment.panels.iter().any(|panel| {
-        panel.lines.contains(&line)
-            && match panel.kind {
-                Kind::Table => false,
-                Kind::Time => true,
-                Kind::Line | Kind::Points | Kind::Bars => shows(experiment, panel, line),
-            }
-    })
-}
-
-/// How a line is drawn.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Style {
-    ink: Ink,
-    /// Its marker's place in their list.
-    marker: usize,
-    /// Its dashes' place in their list; 0 has none.
-    dash: usize,
-}
-
-/// Who sends the flows that a line is about; none where it is a formula.
-fn sender<'o>(outcome: &'o FigureOutcome<'_>, line: usize) -> Option<&'o str> {
-    let own = &outcome.experiment.lines[line];
-    let of_group = own.group.as_ref().map(|_| outcome.lines[line].variant.as_str());
-    of_group.filter(|name| !name.is_empty()).or(own.variant.as_deref())
-}
-
-/// The style of a line, the same in all panels: the colour is its sender's, as everywhere; what else one
-/// sender has in the figure, under another name in the legends, differs in its marker and its dashes.
-fn style(outcome: &FigureOutcome<'_>, line: usize) -> Style {
-    let experiment = outcome.experiment;
-    let of = sender(outcome, line);
-    let mut labels: Vec<&str> = Vec::new();
-    let earlier = (0..=line).filter(|&l| is_drawn(experiment, l) && sender(outcome, l) == of);
-    for label in earlier.map(|l| experiment.lines[l].label.as_str()) {
-        if !labels.contains(&label) {
-            labels.push(label);
-        }
-    }
-    let label = &experiment.lines[line].label;
-    let nth = labels.iter().position(|known| known == label).unwrap_or(0);
-    match of {
-        Some(sender) => {
-            let Look { ink, marker } = look::of(sender);
-            Style { ink, marker: marker + nth, dash: nth }
-        }
-        None => {
-            let Look { ink, marker } = look::other(nth);
-            Style { ink, marker, dash: nth / look::OTHERS.len() }
-        }
-    }
-}
-
-/// The inks of all lines that are drawn.
-pub(super) fn inks(outcome: &FigureOutcome<'_>) -> Vec<Ink> {
-    let lines = (0..outcome.experiment.lines.len()).map(|line| style(outcome, line).ink);
-    lines.chain((0..look::OTHERS.len()).map(|nth| look::other(nth).ink)).collect()
-}
-
-/// The custom property of the colour of each line that is drawn, by its name.
-pub(super) fn colours(outcome: &FigureOutcome<'_>) -> Value {
-    let experiment = outcome.experiment;
-    let drawn = (0..experiment.lines.len()).filter(|&line| is_drawn(experiment, line));
-    let colour =
-        |line: usize| (experiment.lines[line].name.clone(), style(outcome, line).ink.property());
-    Value::from(drawn.map(colour).collect::<BTreeMap<_, _>>())
-}
-
-/// The unit in an axis' label: what stands in parentheses at its end.
-fn unit(label: &str) -> &str {
-    let inside = label.strip_suffix(')').and_then(|label| label.rsplit_once('('));
-    inside.map_or("", |(_, unit)| unit)
-}
-
-/// A number as it is said where the pointer rests, with the half-width of its interval and its unit.
-fn said(mean: f64, half: f64, unit: &str) -> String {
-    let half = if half > 0.0 { format!(" ± {}", plot::value(half)) } else { String::new() };
-    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-    format!("{}{half}{unit}", plot::value(mean))
-}
-
-/// The figure as one SVG that stands alone; none for tables.
+/// Returns the figure as one self-contained SVG; none for tables.
 pub fn figure_file(outcome: &FigureOutcome<'_>) -> Option<String> {
-    /// Height of a title, and space around all.
+    /// The height of a title, and the margin.
     const TITLE: usize = 30;
     const EDGE: usize = 12;
-    /// Half of the drawing units, as on a page.
+    /// Drawing units per pixel, as on a page.
     const SCALE: usize = 2;
     let panels = panels(outcome);
     if panels.is_empty() {
@@ -173,7 +75,7 @@ pub fn figure_file(outcome: &FigureOutcome<'_>) -> Option<String> {
     ))
 }
 
-/// The height of a drawing, in its own units.
+/// Returns the height of a drawing in its units.
 fn height_of(svg: &str) -> usize {
     let view = svg.split_once("viewBox=\"").and_then(|(_, rest)| rest.split_once('"'));
     view.and_then(|(view, _)| view.rsplit(' ').next()?.parse().ok()).unwrap_or(0)
@@ -183,12 +85,15 @@ fn height_of(svg: &str) -> usize {
 mod tests {
     use std::collections::HashMap;
 
+    use super::style::{Style, said, sender, shows, style, unit};
     use super::*;
+    use crate::experiment::Experiment;
+    use unruffled_lab::report::look;
 
-    /// Outcomes without numbers, as far as styles need them.
+    /// An outcome without numbers, sufficient for styles.
     fn outcome(experiment: &Experiment) -> FigureOutcome<'_> {
         let line = |line: &crate::experiment::Line| crate::reproduce::LineOutcome {
-            // The groups of the papers' experiments are called as those who send in them.
+            // The groups of the papers' experiments have the names of their senders.
             variant: line.group.clone().or(line.variant.clone()).unwrap_or_default(),
             constant: false,
             values: Vec::new(),
@@ -203,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_its_senders_colour_in_every_figure_and_no_two_look_alike() {
+    fn a_line_has_the_colour_of_its_sender_in_every_figure_and_no_two_lines_look_alike() {
         for experiment in Experiment::all(false).expect("the program's own") {
             let outcome = outcome(&experiment);
             for panel in experiment.panels.iter().filter(|panel| panel.kind != Kind::Table) {
@@ -223,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_units_place_is_at_the_end_of_a_label() {
+    fn a_unit_is_read_from_the_end_of_a_label() {
         assert_eq!(["goodput (Mb/s)", "share (of all) (%)", "β"].map(unit), ["Mb/s", "%", ""]);
         assert_eq!(said(3.0, 0.25, "Mb/s"), "3 ± 0.25 Mb/s");
         assert_eq!(said(12_345.0, 0.0, ""), "12,345");

@@ -1,4 +1,4 @@
-//! All redone figures as Markdown, so that they read on a code host.
+//! All figures as Markdown.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::claims::tolerance;
 use crate::reproduce::{FigureOutcome, Holds};
 use unruffled_lab::text::for_shell;
 
-/// The document; pictures are in `folder`, as ID.svg.
+/// Returns the document. Its pictures are in `folder`, as ID.svg.
 pub fn markdown(outcomes: &[FigureOutcome<'_>], folder: &str) -> String {
     let mut text = String::from("# The papers’ evaluations, redone\n\n");
     let quick = if outcomes.iter().any(|o| o.experiment.quick) { " --quick" } else { "" };
@@ -111,7 +111,7 @@ fn rows(text: &mut String, heads: &[String], lines: Vec<Vec<String>>) {
     text.push('\n');
 }
 
-/// What a link leads to, whatever its name holds.
+/// Escapes the target of a link.
 fn target(path: &str) -> String {
     match path.contains([' ', '(', ')', '<', '>']) {
         true => format!("<{}>", path.replace('<', "\\<").replace('>', "\\>")),
@@ -119,7 +119,7 @@ fn target(path: &str) -> String {
     }
 }
 
-/// Text as it is, whatever it holds.
+/// Escapes text.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

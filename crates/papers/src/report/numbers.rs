@@ -1,24 +1,24 @@
-//! The numbers of a redone figure as tables.
+//! The numbers of a figure as tables.
 
 use super::axis::label;
 use crate::experiment::{Line, Point};
 use crate::reproduce::FigureOutcome;
 use unruffled_lab::text::short;
 
-/// A table ready to show.
+/// A table as text.
 pub(super) struct Table {
     pub(super) title: String,
     pub(super) heads: Vec<String>,
     pub(super) lines: Vec<Vec<String>>,
 }
 
-/// Sweeps have a table for each measure, with a column for each point; what is not swept has one
-/// with a column for each measure, and the paper's numbers beside ours.
+/// Returns a table for each measure of a sweep, with a column for each point. Without a sweep,
+/// there is one table with a column for each measure, and the paper's numbers beside them.
 pub(super) fn tables(outcome: &FigureOutcome<'_>) -> Vec<Table> {
     if outcome.experiment.is_swept() { by_point(outcome) } else { by_measure(outcome) }
 }
 
-/// The mean and its interval.
+/// Formats the mean and its interval.
 fn cell(outcome: &FigureOutcome<'_>, line: usize, measure: usize, point: usize) -> String {
     let estimate = outcome.lines[line].estimate(measure, point);
     if !estimate.mean.is_finite() {
@@ -30,7 +30,7 @@ fn cell(outcome: &FigureOutcome<'_>, line: usize, measure: usize, point: usize) 
     }
 }
 
-/// Two digits are enough for an interval.
+/// Formats the half-width of an interval with two digits.
 fn rounded(half: f64) -> String {
     let magnitude = half.log10().floor() as i32;
     if !(-4..6).contains(&magnitude) {
@@ -39,7 +39,7 @@ fn rounded(half: f64) -> String {
     format!("{half:.*}", (1 - magnitude).max(0) as usize)
 }
 
-/// A point's name: its place, or the values of a grid.
+/// Returns the name of a point: its position, or the values of a grid.
 fn name(point: &Point) -> String {
     if point.variables.is_empty() {
         return label(point.x);
@@ -60,7 +60,7 @@ fn by_point(outcome: &FigureOutcome<'_>) -> Vec<Table> {
         let shown: Vec<(usize, &Line)> =
             experiment.lines.iter().enumerate().filter(|(_, line)| has(line, m)).collect();
         let grid = points.iter().any(|p| !p.variables.is_empty());
-        // Combinations have long names: they are lines.
+        // Combinations have long names, so they are lines.
         let (heads, lines): (Vec<String>, Vec<Vec<String>>) = if grid {
             let names = shown.iter().map(|(_, line)| line.name.clone());
             let line = |(p, point): (usize, &Point)| {

@@ -1,4 +1,4 @@
-//! All redone figures as one page: an overview, then each figure beside what its paper claims.
+//! All figures as one page: an overview, then each figure beside the claims of its paper.
 
 use minijinja::{Value, context};
 
@@ -12,7 +12,7 @@ use unruffled_lab::report::page::{page_of, style};
 const TEMPLATES: [(&str, &str); 1] = [("reproduction.html", include_str!("reproduction.html"))];
 const MORE_STYLE: &str = include_str!("reproduction.css");
 
-/// The papers by the name of their experiments: title and authors.
+/// The papers by their names in experiments: title and authors.
 const PAPERS: [(&str, &str); 5] = [
     ("rr-tcp", "RR-TCP: A Reordering-Robust TCP with DSACK (Zhang, Karp, Floyd, Peterson)"),
     ("avg-dev", "AVG-DEV: Enhancing TCP Performance to Persistent Packet Reordering (Leung, Ma)"),
@@ -24,12 +24,12 @@ const PAPERS: [(&str, &str); 5] = [
     ("wb-rto", "WB-RTO: Why TCP Timers (still) Don’t Work Well (Psaras, Tsaoussidis)"),
 ];
 
-/// A paper's title; any other name as it is.
+/// Returns the title of a paper; an unknown name is returned unchanged.
 pub(super) fn title(paper: &str) -> &str {
     PAPERS.iter().find(|(name, _)| *name == paper).map_or(paper, |(_, title)| title)
 }
 
-/// The outcomes by paper, in their order.
+/// Groups the outcomes by paper, in their order.
 pub(super) fn by_paper<'o, 'a>(
     outcomes: &'o [FigureOutcome<'a>],
 ) -> Vec<(&'a str, Vec<&'o FigureOutcome<'a>>)> {
@@ -44,7 +44,7 @@ pub(super) fn by_paper<'o, 'a>(
     papers
 }
 
-/// The overview's heads and lines: a paper each, then all.
+/// Returns the heads and lines of the overview: a line for each paper, then one for all.
 pub(super) fn overview(outcomes: &[FigureOutcome<'_>]) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let line = |name: &str, figures: usize, count: Count| {
         let tested = count.hold + count.fail;
@@ -81,7 +81,7 @@ pub(super) fn overview(outcomes: &[FigureOutcome<'_>]) -> (Vec<&'static str>, Ve
     (heads.to_vec(), lines)
 }
 
-/// How many of the claims that fail are of which class, as a sentence.
+/// Describes the numbers of failures by class, as a sentence.
 pub(super) fn classes(outcomes: &[FigureOutcome<'_>]) -> Option<String> {
     by_class(count(outcomes)).map(|classes| format!("Of the claims that fail: {classes}."))
 }
@@ -90,7 +90,7 @@ fn count<'o, 'a: 'o>(outcomes: impl IntoIterator<Item = &'o FigureOutcome<'a>>) 
     Count::of(outcomes.into_iter().flat_map(|o| &o.claims))
 }
 
-/// How the runs were made.
+/// Describes how the runs were made.
 pub(super) fn effort(outcomes: &[FigureOutcome<'_>]) -> String {
     let quick = outcomes.iter().any(|o| o.experiment.quick);
     let how = match quick {
@@ -100,7 +100,7 @@ pub(super) fn effort(outcomes: &[FigureOutcome<'_>]) -> String {
     format!("{how}; model {}", unruffled_lab::store::MODEL)
 }
 
-/// The seeds and points of one figure.
+/// Describes the numbers of seeds and points of a figure.
 pub(super) fn size(outcome: &FigureOutcome<'_>) -> String {
     let experiment = outcome.experiment;
     let mut parts = Vec::new();
@@ -113,7 +113,7 @@ pub(super) fn size(outcome: &FigureOutcome<'_>) -> String {
     parts.join(", ")
 }
 
-/// What to type to redo one figure.
+/// Returns the command that reproduces a figure.
 pub(super) fn command(outcome: &FigureOutcome<'_>) -> String {
     let quick = if outcome.experiment.quick { " --quick" } else { "" };
     format!(
@@ -147,15 +147,15 @@ fn claim(claim: &ClaimOutcome) -> Value {
     }
 }
 
-/// Paragraphs of a text.
+/// Splits a text into paragraphs.
 pub(super) fn paragraphs(text: &str) -> Vec<String> {
     let paragraphs = text.split("\n\n").map(|p| p.split_whitespace().collect::<Vec<_>>().join(" "));
     paragraphs.filter(|p| !p.is_empty()).collect()
 }
 
-/// The drawing that a claim is about: of those of a measure that its check names, the one with most of the
-/// lines that it names, the first of equals; none if it names no measure that is drawn. Where there is one
-/// drawing, all claims are about it.
+/// Returns the index of the drawing that a claim is about. Among the drawings of a measure that its
+/// check names, it is the one with most of the lines that the check names. If there is one drawing,
+/// all claims are about it.
 fn panel(experiment: &Experiment, claim: &Claim) -> Option<usize> {
     let mut all = experiment.panels.iter().enumerate().filter(|(_, p)| p.kind != Kind::Table);
     if let (Some((index, _)), None) = (all.next(), all.next()) {
@@ -225,7 +225,7 @@ fn of_figure(outcome: &FigureOutcome<'_>) -> Value {
     }
 }
 
-/// The page. The same outcomes give the same bytes.
+/// Returns the page. The same outcomes give the same bytes.
 pub fn reproduction(outcomes: &[FigureOutcome<'_>]) -> String {
     let papers: Vec<Value> = by_paper(outcomes)
         .into_iter()

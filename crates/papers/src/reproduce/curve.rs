@@ -4,10 +4,10 @@ use rhai::{Array, Dynamic, Engine};
 
 use crate::expression::{Evaluated, Held, as_number};
 
-/// A quantity over time, in order of time.
+/// A quantity over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TimeSeries {
-    /// `(seconds since the start of the run, value)`.
+    /// The points, in order of time: seconds since the start of the run, and value.
     pub(crate) points: Vec<(f64, f64)>,
     held: Held,
 }
@@ -31,17 +31,17 @@ impl TimeSeries {
         self.values().sum::<f64>() / self.points.len() as f64
     }
 
-    /// The share of points that are so.
+    /// Returns the share of points that satisfy `is`.
     fn share(&self, is: impl Fn(f64) -> bool) -> f64 {
         self.values().filter(|&v| is(v)).count() as f64 / self.points.len() as f64
     }
 
-    /// When the first point is so.
+    /// Returns the time of the first point that satisfies `is`.
     fn first(&self, is: impl Fn(f64) -> bool) -> f64 {
         self.points.iter().find(|p| is(p.1)).map_or(f64::NAN, |p| p.0)
     }
 
-    /// From when on all points are so.
+    /// Returns the time from which on all points satisfy `is`.
     fn settled(&self, is: impl Fn(f64) -> bool) -> f64 {
         match self.points.iter().rposition(|p| !is(p.1)) {
             None => self.points.first().map_or(f64::NAN, |p| p.0),
@@ -49,7 +49,7 @@ impl TimeSeries {
         }
     }
 
-    /// The mean of the points of the last `span` seconds, at each point.
+    /// Returns the moving mean over the last `span` seconds at each point.
     fn smooth(&self, span: f64) -> Self {
         let (mut from, mut sum) = (0, 0.0);
         let mut points = Vec::with_capacity(self.points.len());
@@ -64,7 +64,7 @@ impl TimeSeries {
         Self::new(points)
     }
 
-    /// `f` of the values at the times that both have.
+    /// Applies `f` to the values at the times that both series have.
     pub(crate) fn zip(&self, other: &Self, f: impl Fn(f64, f64) -> f64) -> Self {
         let mut others = other.points.iter().peekable();
         let mut points = Vec::new();
@@ -82,7 +82,7 @@ impl TimeSeries {
     }
 }
 
-/// The functions of curves.
+/// Registers the functions of time series.
 pub(super) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<TimeSeries>("time series");
     fn number(value: &Dynamic) -> Evaluated<f64> {
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn when_a_curve_is_and_stays_somewhere() {
+    fn the_times_at_which_a_curve_reaches_and_stays_at_a_level_are_found() {
         let c = curve(&[0.0, 5.0, 1.0, 6.0, 7.0]);
         assert_eq!((c.first(|v| v > 4.0), c.settled(|v| v > 4.0)), (1.0, 3.0));
         assert!(c.settled(|v| v > 6.5) == 4.0 && c.settled(|v| v > 7.0).is_nan());
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smooth_curve_is_the_mean_of_the_last_seconds() {
+    fn smoothing_is_the_moving_mean_of_the_last_seconds() {
         let c = curve(&[2.0, 4.0, 6.0, 8.0]).smooth(2.0);
         assert_eq!(c.points, [(0.0, 2.0), (1.0, 3.0), (2.0, 5.0), (3.0, 7.0)]);
         let c = curve(&[2.0, 4.0]);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_meet_at_the_times_that_both_have() {
+    fn curves_are_combined_at_their_common_times() {
         let a = TimeSeries::new(vec![(0.0, 1.0), (1.0, 2.0), (3.0, 4.0)]);
         let b = TimeSeries::new(vec![(1.0, 10.0), (2.0, 20.0), (3.0, 30.0)]);
         assert_eq!(a.zip(&b, |a, b| a + b).points, [(1.0, 12.0), (3.0, 34.0)]);

@@ -1,39 +1,39 @@
-//! The judgement of claims about what was measured.
+//! The evaluation of claims on measured numbers.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use rhai::{Dynamic, Engine, Scope};
 
-use crate::claims::{self, Samples, Verdict, kind, refused};
+use crate::claims::{self, Samples, Verdict, function_error, kind};
 use crate::experiment::{Check, Claim, Experiment, Line};
 use crate::expression::{self, Evaluated};
 use unruffled_scenario::Error;
 
-/// What was measured: by line, measure, point and seed.
+/// The measured numbers by line, measure, point and seed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
     pub(crate) values: Vec<Vec<Vec<Vec<f64>>>>,
 }
 
-/// What became of a claim.
+/// The result of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Judged {
     Tested(Verdict),
-    /// Why not.
+    /// Why the claim was not tested.
     NotTested(String),
 }
 
-/// Judges the claims of an experiment.
+/// An evaluator of the claims of an experiment.
 pub(crate) struct Claims<'a> {
     experiment: &'a Experiment,
     engine: Engine,
-    /// The point that an expression asked for in vain.
+    /// The last absent point that an expression looked up.
     missing: Rc<RefCell<Option<String>>>,
 }
 
 impl<'a> Claims<'a> {
-    /// For claims of `experiment` about what was `found`.
+    /// Returns an evaluator for the claims of `experiment` on the numbers `found`.
     pub(crate) fn new(experiment: &'a Experiment, found: Found) -> Self {
         let missing = Rc::new(RefCell::new(None));
         let mut engine = claims::engine(&missing);
@@ -41,10 +41,10 @@ impl<'a> Claims<'a> {
         Self { experiment, engine, missing }
     }
 
-    /// Whether the claim holds.
+    /// Evaluates a claim.
     ///
     /// # Errors
-    /// An expression that makes no sense.
+    /// An invalid expression.
     pub(crate) fn judge(&self, claim: &Claim) -> Result<Judged, Error> {
         let ast = match &claim.check {
             Check::NotTested(why) => return Ok(Judged::NotTested(why.clone())),
@@ -52,7 +52,7 @@ impl<'a> Claims<'a> {
         };
         self.missing.take();
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut Scope::new(), ast);
-        // The quick sweep has fewer points: what it cannot say is no failure.
+        // The quick sweep has fewer points. An absent point is no failure there.
         if let (Err(_), true, Some(what)) =
             (&result, self.experiment.quick, self.missing.borrow().as_ref())
         {
@@ -68,8 +68,8 @@ impl<'a> Claims<'a> {
         Ok(Judged::Tested(verdict))
     }
 
-    /// Judges all claims with made-up numbers: what makes no sense should be known before the runs.
-    /// A quick sweep lacks points, so that the full one tells which there never are.
+    /// Evaluates all claims with made-up numbers, to report errors before the runs. The full sweep
+    /// shows which points are absent altogether.
     pub(crate) fn rehearse(experiment: &Experiment) -> Result<(), Error> {
         if experiment.quick {
             Self::rehearse(&experiment.in_full()?)?;
@@ -83,7 +83,7 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// Each measure as a function of a line's name.
+/// Registers each measure as a function of a line's name.
 fn measures(engine: &mut Engine, experiment: &Experiment, found: Found) {
     let lines: Vec<String> = experiment.lines.iter().map(|l| l.name.clone()).collect();
     let lines: Rc<[String]> = lines.into();
@@ -92,13 +92,13 @@ fn measures(engine: &mut Engine, experiment: &Experiment, found: Found) {
     let place = |lines: &[String], name: &str| {
         lines.iter().position(|l| l == name).ok_or_else(|| {
             let expected = lines.join(", ");
-            refused(format!("no line {name:?}: expected one of {expected}"))
+            function_error(format!("no line {name:?}: expected one of {expected}"))
         })
     };
     for (m, measure) in experiment.measures.iter().enumerate() {
         let names = Rc::clone(&lines);
         let name = measure.name.replace('_', " ");
-        // What there is one of need not be named.
+        // The only line need not be named.
         let single = (experiment.measures.len() == 1, experiment.lines.len() == 1);
         let samples = |(line, of_line): (&Line, &Vec<Vec<Vec<f64>>>)| {
             let label = match single {
@@ -112,12 +112,12 @@ fn measures(engine: &mut Engine, experiment: &Experiment, found: Found) {
                 false => Samples::of(label.into(), [None].into(), values),
             })
         };
-        // One for all calls: a list may hold it thousands of times.
+        // Shared by all calls, because a list may contain it thousands of times.
         let all = experiment.lines.iter().zip(&found.values).map(samples);
         let all: Vec<Option<Samples>> = all.collect();
         let of = move |line: &str| -> Evaluated<Samples> {
             let samples = all[place(&names, line)?].clone();
-            samples.ok_or_else(|| refused(format!("{name} is not measured of {line:?}")))
+            samples.ok_or_else(|| function_error(format!("{name} is not measured of {line:?}")))
         };
         engine.register_fn(measure.name.as_str(), of);
     }
@@ -127,7 +127,9 @@ fn measures(engine: &mut Engine, experiment: &Experiment, found: Found) {
         let line = printed.iter().find(|(name, _)| name == line);
         let value = line.and_then(|(_, values)| values.iter().find(|(name, _)| name == measure));
         value.map(|(_, value)| *value).ok_or_else(|| {
-            refused(format!("the line gives no {measure}: expected paper = {{ {measure} = … }}"))
+            function_error(format!(
+                "the line gives no {measure}: expected paper = {{ {measure} = … }}"
+            ))
         })
     });
     let x: Vec<f64> = experiment.sweep.points.iter().map(|p| p.x).collect();

@@ -1,41 +1,23 @@
-//! Evaluates the measures of an experiment on the record of a run.
+//! The evaluation of an experiment's measures on the record of a run.
 
 mod functions;
+mod run;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use rhai::{AST, Dynamic, Engine};
-use serde::Serialize;
-use serde_json::{Map, Value};
-use unruffled_measure::{Quantity, RunRecord};
+use unruffled_measure::RunRecord;
 
+use self::run::{Run, fields};
 use super::curve::{self, TimeSeries};
 use crate::experiment::Point;
-use crate::expression::{self, Evaluated, ExpressionError};
+use crate::expression::{self, ExpressionError};
 
-/// A run's record as expressions see it.
-#[derive(Debug, Default)]
-struct Run {
-    record: RunRecord,
-    /// The fields of each flow and each link by name.
-    flows: Vec<Map<String, Value>>,
-    links: Vec<Map<String, Value>>,
-    /// The line's own group.
-    group: Option<String>,
-}
-
-/// Evaluates measures.
+/// An evaluator of measures.
 pub(super) struct Meter {
     engine: Engine,
     run: Rc<RefCell<Run>>,
-}
-
-fn fields(of: &impl Serialize) -> Map<String, Value> {
-    match serde_json::to_value(of) {
-        Ok(Value::Object(fields)) => fields,
-        _ => Map::new(),
-    }
 }
 
 impl Meter {
@@ -47,14 +29,14 @@ impl Meter {
         Self { engine, run }
     }
 
-    /// What follows is about this run.
-    pub(super) fn turn_to(&self, record: RunRecord, group: Option<&str>) {
+    /// Sets the run that expressions are about.
+    pub(super) fn set_run(&self, record: RunRecord, group: Option<&str>) {
         let flows = record.flows.iter().map(fields).collect();
         let links = record.links.iter().map(fields).collect();
         self.run.replace(Run { record, flows, links, group: group.map(str::to_owned) });
     }
 
-    /// Who sends in the line's group, or in all.
+    /// Returns the senders of the line's group, or of all groups.
     pub(super) fn senders(&self) -> String {
         let run = self.run.borrow();
         let mut names: Vec<&str> = Vec::new();
@@ -67,12 +49,12 @@ impl Meter {
         names.join(", ")
     }
 
-    /// The number that the expression gives of the run.
+    /// Evaluates the expression to a number.
     pub(super) fn number(&self, ast: &AST, point: &Point) -> Result<f64, ExpressionError> {
         expression::number(&self.engine, &mut point.scope(), ast)
     }
 
-    /// The time series that the expression gives of the run.
+    /// Evaluates the expression to a time series.
     pub(super) fn curve(&self, ast: &AST, point: &Point) -> Result<TimeSeries, ExpressionError> {
         let value = self.engine.eval_ast_with_scope::<Dynamic>(&mut point.scope(), ast)?;
         let found = value.type_name();
@@ -81,57 +63,10 @@ impl Meter {
     }
 }
 
-impl Run {
-    /// The values of `field` of the flows of a group: of the line's own if none is named, of all if
-    /// the line has none.
-    fn values(&self, field: &str, group: Option<&str>) -> Evaluated<Vec<f64>> {
-        let group = group.or(self.group.as_deref());
-        let mut values = Vec::new();
-        for (flow, fields) in self.record.flows.iter().zip(&self.flows) {
-            if group.is_none_or(|group| group == flow.group) {
-                values.push(functions::value(fields, field)?);
-            }
-        }
-        match group {
-            Some(group) if values.is_empty() => {
-                let mut names: Vec<&str> = Vec::new();
-                for flow in &self.record.flows {
-                    if !names.contains(&flow.group.as_str()) {
-                        names.push(&flow.group);
-                    }
-                }
-                let expected = names.join(", ");
-                Err(format!("no flows of {group:?}: expected one of {expected}").into())
-            }
-            _ => Ok(values),
-        }
-    }
-
-    fn series(&self, subject: &str, quantity: &str) -> Evaluated<TimeSeries> {
-        let wanted = Quantity::ALL.into_iter().find(|q| q.name() == quantity).ok_or_else(|| {
-            let names = Quantity::ALL.map(Quantity::name).join(", ");
-            format!("no quantity {quantity:?}: expected one of {names}")
-        })?;
-        let found =
-            self.record.series.iter().find(|s| s.subject == subject && s.quantity == wanted);
-        let found = found.ok_or_else(|| {
-            let known = self.record.series.iter().filter(|s| s.quantity == wanted);
-            let known: Vec<&str> = known.map(|s| s.subject.as_str()).collect();
-            let expected = if known.is_empty() {
-                format!("record.series = [{quantity:?}] in the scenario")
-            } else {
-                format!("one of {}", known.join(", "))
-            };
-            format!("no {quantity} of {subject:?}: expected {expected}")
-        })?;
-        Ok(TimeSeries::new(found.points.clone()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unruffled_measure::{FlowRecord, LinkRecord, SenderCounts, Series};
+    use unruffled_measure::{FlowRecord, LinkRecord, Quantity, SenderCounts, Series};
 
     fn meter(group: Option<&str>) -> Meter {
         let flow = |group: &str, goodput_bps: f64, retransmits: u64| FlowRecord {
@@ -151,7 +86,7 @@ mod tests {
             }],
         };
         let meter = Meter::new();
-        meter.turn_to(record, group);
+        meter.set_run(record, group);
         meter
     }
 
@@ -162,9 +97,9 @@ mod tests {
     }
 
     #[test]
-    fn a_record_answers_by_flow_group_link_and_series() {
+    fn a_record_is_read_by_flow_group_link_and_series() {
         let all = meter(None);
-        for (text, wanted) in [
+        for (text, expected) in [
             ("goodput()", 12.0),
             ("goodput('a') / 1e6", 4e-6),
             ("mean_goodput('a')", 2.0),
@@ -182,13 +117,13 @@ mod tests {
             ("1 / 2", 0.5),
             ("flows()", 3.0),
         ] {
-            assert_eq!(number(&all, text), Ok(wanted), "{text}");
+            assert_eq!(number(&all, text), Ok(expected), "{text}");
         }
         assert_eq!(all.senders(), "sender of a, sender of b");
     }
 
     #[test]
-    fn a_line_of_a_group_means_that() {
+    fn measures_of_a_line_with_a_group_are_of_that_group() {
         let own = meter(Some("a"));
         assert_eq!(number(&own, "goodput()"), Ok(4.0));
         assert_eq!(number(&own, "goodput('b')"), Ok(8.0));
@@ -196,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sender_does_not_have_is_no_number() {
+    fn a_metric_that_a_sender_lacks_is_nan() {
         assert!(number(&meter(None), "mean('fa_ratio')").is_ok_and(f64::is_nan));
         assert_eq!(number(&meter(None), "finite(mean('fa_ratio'), 0)"), Ok(0.0));
     }
@@ -206,7 +141,7 @@ mod tests {
         let meter = meter(None);
         let points = (0..1000).map(|second| (f64::from(second), 1.0)).collect();
         let series = Series { subject: "l".to_owned(), quantity: Quantity::Queue, points };
-        meter.turn_to(RunRecord { series: vec![series], ..RunRecord::default() }, None);
+        meter.set_run(RunRecord { series: vec![series], ..RunRecord::default() }, None);
         let text = "let c = series('l', 'queue'); let a = []; for i in 0..N { a.push(c); } N";
         assert_eq!(number(&meter, &text.replace('N', "200")), Ok(200.0));
         let message = number(&meter, &text.replace('N', "19000")).expect_err("is too much");
@@ -214,15 +149,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_infinite_is_no_number() {
+    fn infinite_numbers_become_nan() {
         for text in ["1 / 0", "-1 / 0", "ln(0)"] {
             assert!(number(&meter(None), text).is_ok_and(f64::is_nan), "{text}");
         }
     }
 
     #[test]
-    fn what_is_not_there_is_an_error_that_says_what_is() {
-        for (text, wanted) in [
+    fn an_absent_name_is_an_error_that_lists_the_alternatives() {
+        for (text, expected) in [
             ("goodput('c')", "no flows of \"c\": expected one of a, b"),
             ("sum('speed')", "no number \"speed\": expected one of "),
             ("link('m', 'drop_rate')", "no link \"m\": expected one of l"),
@@ -233,7 +168,7 @@ mod tests {
             ("frobnicate()", "no function frobnicate()"),
         ] {
             let message = number(&meter(None), text).expect_err(text);
-            assert!(message.contains(wanted), "{text}: {message}");
+            assert!(message.contains(expected), "{text}: {message}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which runs a set of experiments needs, and making those that the store lacks.
+//! The runs that a set of experiments needs. Those that the store lacks are made.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -19,11 +19,12 @@ use unruffled_lab::run::{cost, record};
 use unruffled_lab::store::{self, Key, Run, Store};
 use unruffled_scenario::Scenario;
 
-/// Is told how far the runs are.
+/// Receives the progress of the runs.
 pub trait Progress: Sync {
-    /// So many runs have to be made, which cost so much by estimate; so many are there already.
+    /// Called once, with the number of runs to make, their estimated cost, and the number of runs
+    /// that the store has.
     fn begin(&self, runs: usize, cost: f64, there: usize);
-    /// A run of this cost is done.
+    /// Called after each run with its cost.
     fn done(&self, cost: f64);
 }
 
@@ -37,7 +38,7 @@ impl Progress for () {
 struct Cell {
     scenario: Scenario,
     variant: Variant,
-    /// What decides of the scenario.
+    /// The part of the scenario that affects results.
     decisive: String,
     keys: Vec<Key>,
 }
@@ -53,23 +54,23 @@ impl Cell {
     }
 }
 
-/// One experiment with its runs.
+/// An experiment with its runs.
 struct Planned<'a> {
     experiment: &'a Experiment,
-    /// By line and point; none for formulae.
+    /// The cells by line and point; none for formulae.
     cells: Vec<Vec<Option<Cell>>>,
 }
 
-/// All runs of some experiments, each once.
+/// The runs of some experiments, each once.
 pub struct Plan<'a> {
     experiments: Vec<Planned<'a>>,
 }
 
 impl<'a> Plan<'a> {
-    /// Checks the experiments, their scenarios at each point and their claims.
+    /// Plans the experiments. Checks their scenarios at each point and their claims.
     ///
     /// # Errors
-    /// What makes no sense in one of them.
+    /// An invalid experiment.
     pub fn new(experiments: &'a [Experiment]) -> Result<Self, Error> {
         let planned = experiments.iter().map(|experiment| {
             Claims::rehearse(experiment)?;
@@ -78,46 +79,46 @@ impl<'a> Plan<'a> {
         Ok(Self { experiments: planned.collect::<Result<_, Error>>()? })
     }
 
-    /// How many different runs there are.
+    /// Returns the number of different runs.
     pub fn runs(&self) -> usize {
-        self.wanted().len()
+        self.runs_by_key().len()
     }
 
-    /// The runs by key: what they are for first, and which of its cell's seeds they are.
-    fn wanted(&self) -> BTreeMap<Key, (&'a str, &Cell, usize)> {
-        let mut wanted = BTreeMap::new();
+    /// The runs by key, with the first experiment that needs each, and the index of its seed.
+    fn runs_by_key(&self) -> BTreeMap<Key, (&'a str, &Cell, usize)> {
+        let mut runs = BTreeMap::new();
         for planned in &self.experiments {
             for cell in planned.cells.iter().flatten().flatten() {
                 for (index, key) in cell.keys.iter().enumerate() {
-                    wanted.entry(*key).or_insert((planned.experiment.id.as_str(), cell, index));
+                    runs.entry(*key).or_insert((planned.experiment.id.as_str(), cell, index));
                 }
             }
         }
-        wanted
+        runs
     }
 
-    /// The runs that the store lacks.
+    /// Returns the runs that the store lacks.
     ///
     /// # Errors
     /// A store that fails.
     pub fn missing(&self, store: &Mutex<Store>) -> Result<Missing<'_>, Error> {
         let mut missing = Missing { tasks: Vec::new(), there: 0 };
-        for (key, (of, cell, index)) in self.wanted() {
+        for (key, (of, cell, index)) in self.runs_by_key() {
             if locked(store).has(&key)? {
                 missing.there += 1;
             } else {
                 missing.tasks.push(Task { key, of, cell, index, cost: cost(&cell.scenario) });
             }
         }
-        // Stable, and the keys are in order: the same plan gives the same order.
+        // The sort is stable and the keys are sorted, so the same plan gives the same order.
         missing.tasks.sort_by(|a, b| b.cost.total_cmp(&a.cost));
         Ok(missing)
     }
 
-    /// What the runs gave. A run that the store lacks is made.
+    /// Returns the results of the experiments. Runs that the store lacks are made.
     ///
     /// # Errors
-    /// A store that fails, or an expression that makes no sense.
+    /// A store that fails, or an invalid expression.
     pub fn outcomes(&self, store: &Mutex<Store>) -> Result<Vec<FigureOutcome<'a>>, Error> {
         self.experiments.iter().map(|planned| planned.outcome(store)).collect()
     }
@@ -128,7 +129,7 @@ struct Task<'p> {
     key: Key,
     of: &'p str,
     cell: &'p Cell,
-    /// Which of the cell's seeds.
+    /// The index of the seed in the cell.
     index: usize,
     cost: f64,
 }
@@ -136,13 +137,13 @@ struct Task<'p> {
 /// The runs that a store lacks.
 pub struct Missing<'p> {
     tasks: Vec<Task<'p>>,
-    /// How many it has.
+    /// The number of runs that the store has.
     there: usize,
 }
 
 impl Missing<'_> {
-    /// Makes the runs, on all threads of the current pool, the longest first. Each is in the store as
-    /// soon as it ends.
+    /// Makes the runs on all threads of the current pool, the longest first. Each is stored as soon
+    /// as it ends.
     ///
     /// # Errors
     /// A store that fails.
@@ -168,7 +169,7 @@ impl Missing<'_> {
 }
 
 fn locked(store: &Mutex<Store>) -> std::sync::MutexGuard<'_, Store> {
-    // What a thread that panics leaves behind is a transaction undone.
+    // A panic rolls its transaction back, so the store stays valid.
     store.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
@@ -191,7 +192,7 @@ fn cells(experiment: &Experiment) -> Result<Vec<Vec<Option<Cell>>>, Error> {
     let engine = expression::engine();
     let of = |line: &Line, point| -> Result<Option<Cell>, Error> {
         if let Some(formula) = line.formula() {
-            // What it cannot be computed of should be known before the runs.
+            // An error of a formula is reported before the runs.
             experiment.formula(&engine, formula, point)?;
             return Ok(None);
         }
@@ -202,7 +203,7 @@ fn cells(experiment: &Experiment) -> Result<Vec<Vec<Option<Cell>>>, Error> {
         Ok(Some(Cell { scenario, variant, decisive, keys }))
     };
     let points = &experiment.sweep.points;
-    // What the quick version sets besides should be right in a full run too.
+    // The settings of the quick version are checked in a full run, too.
     let quick = |line: &Line| match points.first().filter(|_| line.formula().is_none()) {
         Some(point) => experiment.scenario_of(true, line, point).map(drop),
         None => Ok(()),
@@ -227,7 +228,7 @@ impl<'a> Planned<'a> {
                 let point = &experiment.sweep.points[panel.at];
                 let Some(cell) = &self.cells[curve.line][panel.at] else { continue };
                 let group = experiment.lines[curve.line].group.as_deref();
-                meter.turn_to(self.fetch(store, cell, 0)?, group);
+                meter.set_run(self.fetch(store, cell, 0)?, group);
                 let wrong = |e: ExpressionError| experiment.wrong(&curve.span, e.to_string());
                 let drawn = meter.curve(&curve.ast, point).map_err(wrong)?;
                 of_panel.push((curve.name.clone(), drawn));
@@ -291,7 +292,7 @@ impl<'a> Planned<'a> {
                 continue;
             };
             for index in 0..cell.keys.len() {
-                meter.turn_to(self.fetch(store, cell, index)?, line.group.as_deref());
+                meter.set_run(self.fetch(store, cell, index)?, line.group.as_deref());
                 if variant.is_none() {
                     variant = Some(meter.senders());
                 }
@@ -321,7 +322,7 @@ impl<'a> Planned<'a> {
         if let Some(record) = locked(store).get(&key)? {
             return Ok(record);
         }
-        // Another process has pruned it.
+        // Another process has pruned the run.
         make(store, key, &self.experiment.id, cell, index)?;
         let again = locked(store).get(&key)?;
         again.map_or_else(|| cell.run(index), Ok)

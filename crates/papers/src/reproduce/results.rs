@@ -1,42 +1,42 @@
-//! What experiments gave, for people and for programs.
+//! The results of experiments, as text and as JSON.
 
 use comfy_table::{Attribute, Cell, Color};
 use serde::Serialize;
 
-use super::TimeSeries;
+use super::curve::TimeSeries;
 use crate::experiment::{Cause, Class, Experiment};
 use unruffled_lab::stacked;
 use unruffled_lab::statistics::Estimate;
 use unruffled_lab::table;
 
-/// What became of an experiment.
+/// The results of an experiment.
 #[derive(Clone, Debug)]
 pub struct FigureOutcome<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
-    /// One for each of its lines.
+    /// The results of each line.
     pub lines: Vec<LineOutcome>,
-    /// One for each of its claims.
+    /// The result of each claim.
     pub claims: Vec<ClaimOutcome>,
-    /// Time series by panel: name and curve.
+    /// The time series by panel: name and curve.
     pub(crate) curves: Vec<Vec<(String, TimeSeries)>>,
-    /// The scenario of its first line at its first point.
+    /// The scenario of the first line at the first point.
     pub(crate) scenario_toml: Option<String>,
 }
 
-/// What was measured of a line.
+/// The results of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineOutcome {
-    /// Who sends.
+    /// The sender.
     pub variant: String,
-    /// Whether all points are of the same runs.
+    /// Whether all points share the same runs.
     pub constant: bool,
-    /// By measure, point and seed.
+    /// The values by measure, point and seed.
     pub values: Vec<Vec<Vec<f64>>>,
 }
 
 impl LineOutcome {
-    /// The mean over the seeds and its interval.
+    /// Returns the mean over the seeds with its interval.
     pub(crate) fn estimate(&self, measure: usize, point: usize) -> Estimate {
         Estimate::of(self.values[measure][point].iter().copied())
     }
@@ -45,62 +45,62 @@ impl LineOutcome {
 /// Whether a claim holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
-    /// It does.
+    /// The claim holds.
     Yes,
-    /// It does not.
+    /// The claim fails.
     No,
-    /// It is not known.
+    /// The claim was not tested.
     NotTested,
 }
 
-/// What became of a claim.
+/// The result of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimOutcome {
-    /// What the paper says.
+    /// The statement of the paper.
     pub text: String,
-    /// Where.
+    /// The section of the paper.
     pub source: Option<String>,
-    /// What that means in numbers.
+    /// The expectation in numbers.
     pub expected: String,
-    /// What was measured.
+    /// The measured numbers.
     pub measured: String,
-    /// Whether it holds.
+    /// Whether the claim holds.
     pub holds: Holds,
-    /// Whether it holds where curves are close only if they are so at every point, in place of on the
-    /// mean; none for claims that compare no curves so.
+    /// Whether the claim holds if curves must be close at every point instead of on the mean; none
+    /// if it compares no curves for closeness.
     pub at_every_point: Option<bool>,
-    /// What is known of why it does not hold, where it has no class.
+    /// The known reasons of a failure without a class.
     pub known: Option<String>,
-    /// Why it does not hold in full.
+    /// Why the full version fails.
     pub cause: Option<Cause>,
-    /// A reading of the paper that its evaluation speaks against: the claim is judged for comparison,
-    /// and not counted. It counts for the reading that was chosen.
+    /// Another reading of the paper, which its evaluation contradicts. The claim is evaluated for
+    /// comparison and does not count.
     pub other_reading: Option<String>,
 }
 
 impl ClaimOutcome {
-    /// Why it fails, if it does.
+    /// Returns why the claim fails, if it does.
     pub fn failure(&self) -> Option<&Cause> {
         self.cause.as_ref().filter(|_| self.holds == Holds::No)
     }
 
-    /// What is known of why it fails, if it does: of its class, or else what the file says.
+    /// Returns the known reason of a failure: that of its class, or the one in the file.
     pub fn why(&self) -> Option<&str> {
         let known = self.known.as_deref().filter(|_| self.holds == Holds::No);
         self.failure().map(|cause| cause.why.as_str()).or(known)
     }
 }
 
-/// How many claims hold, fail and were not tested; those of other readings stand apart.
+/// The numbers of claims by result. Claims of other readings are counted separately.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     pub(crate) hold: usize,
     pub(crate) fail: usize,
     pub(crate) not_tested: usize,
     pub(crate) other_readings: usize,
-    /// How many hold where curves are close only if they are so at every point.
+    /// The number that hold if curves must be close at every point.
     pub(crate) strictly: usize,
-    /// Those that fail, by class.
+    /// The number of failures by class.
     pub(crate) classes: [usize; Class::ALL.len()],
 }
 
@@ -130,7 +130,7 @@ impl Count {
     }
 }
 
-/// Standard deviation over the seeds; none of one.
+/// The standard deviation over the seeds; none for one seed.
 fn deviation(values: &[f64]) -> Option<f64> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -180,7 +180,7 @@ struct Claimed<'a> {
     other_reading: Option<&'a str>,
 }
 
-/// Rows and claims as one JSON object. Numbers that do not exist are `null`. Ends with a line feed.
+/// Returns rows and claims as one JSON object with a final line feed. Absent numbers are `null`.
 pub fn json(outcomes: &[FigureOutcome<'_>]) -> String {
     let mut rows = Vec::new();
     let mut claims = Vec::new();
@@ -232,7 +232,7 @@ pub fn json(outcomes: &[FigureOutcome<'_>]) -> String {
     text.expect("the document has string keys only") + "\n"
 }
 
-/// The experiments, a line each; titles are broken where a terminal has so many columns.
+/// Lists the experiments, a line each. Titles are wrapped to the width of the terminal.
 pub fn list(experiments: &[Experiment], width: Option<usize>) -> String {
     let mut table = width.map_or_else(table::plain, table::plain_within);
     table.set_header(["id", "paper", "figure", "claims", "shows"]);
@@ -249,7 +249,7 @@ pub fn list(experiments: &[Experiment], width: Option<usize>) -> String {
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// The results for a terminal: a line for each experiment, then what does not hold.
+/// Formats the results for a terminal: a line for each experiment, then the claims that fail.
 pub fn table(outcomes: &[FigureOutcome<'_>], width: usize, colour: bool) -> String {
     let mut table = table::plain_within(width);
     if colour {
@@ -292,7 +292,7 @@ pub fn table(outcomes: &[FigureOutcome<'_>], width: usize, colour: bool) -> Stri
     text
 }
 
-/// How many claims hold, in words.
+/// Describes the numbers of claims by result.
 pub(crate) fn summary(count: Count) -> String {
     if count.total() == 0 {
         return "No claims".to_owned();
@@ -313,14 +313,14 @@ pub(crate) fn summary(count: Count) -> String {
     text
 }
 
-/// The classes of the claims that fail and how many are of each, in words; none where none has one.
+/// Describes the numbers of failures by class; none if no failure has one.
 pub(crate) fn by_class(count: Count) -> Option<String> {
     let classes = Class::ALL.into_iter().zip(count.classes).filter(|(_, n)| *n > 0);
     let words: Vec<String> = classes.map(|(class, n)| format!("{class} {n}")).collect();
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// The claims that fail, those of other readings left out.
+/// Returns the claims that fail, without those of other readings.
 pub(crate) fn failing<'o, 'a>(
     outcomes: &'o [FigureOutcome<'a>],
 ) -> impl Iterator<Item = (&'o FigureOutcome<'a>, &'o ClaimOutcome)> {

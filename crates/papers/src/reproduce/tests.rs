@@ -5,7 +5,7 @@ use unruffled_lab::store::{Prune, Store};
 use super::{Plan, Progress, json, tiny};
 
 #[test]
-fn runs_that_are_there_are_not_made_again_and_give_the_same() {
+fn stored_runs_are_not_made_again_and_have_the_same_results() {
     let experiments = [tiny::experiment(false)];
     let plan = Plan::new(&experiments).expect("makes sense");
     let store = Mutex::new(Store::in_memory().expect("opens"));
@@ -24,7 +24,7 @@ fn runs_that_are_there_are_not_made_again_and_give_the_same() {
     }
     plan.missing(&store).expect("reads").run(&store, &None).expect("has nothing to do");
     assert_eq!(json(&plan.outcomes(&store).expect("all there")), first);
-    // What is gone meanwhile is made again, and is the same.
+    // Runs that were pruned are made again and have the same results.
     store.lock().expect("is free").prune(Prune::All).expect("prunes");
     assert_eq!(json(&plan.outcomes(&store).expect("makes them")), first);
 }

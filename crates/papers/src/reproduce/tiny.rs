@@ -1,4 +1,4 @@
-//! A small experiment for tests, and what its runs give.
+//! A small experiment for tests, and its results.
 
 use std::sync::Mutex;
 
@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::experiment::Experiment;
 use unruffled_lab::store::Store;
 
-/// Two points, two seeds, three lines of runs and a formula.
+/// The experiment: two points, two seeds, three lines of runs and a formula.
 pub(crate) const TEXT: &str = r#"
 id = "tiny-1"
 paper = "rr-tcp"
@@ -99,14 +99,14 @@ check = "at_least(at(goodput_mbps('SACK'), 20), 0.1)"
 
 [[claim]]
 text = "Everybody likes it"
-not-tested = "we asked nobody"
+not-tested = "no survey was made"
 "#;
 
 pub(crate) fn experiment(quick: bool) -> Experiment {
     Experiment::parse("tiny.toml", TEXT, quick).expect("makes sense")
 }
 
-/// What the runs of `experiments` give.
+/// Returns the results of `experiments`.
 pub(crate) fn outcomes(experiments: &[Experiment]) -> Result<Vec<FigureOutcome<'_>>, Error> {
     let store = Mutex::new(Store::in_memory()?);
     let plan = Plan::new(experiments)?;

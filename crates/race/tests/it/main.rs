@@ -1,9 +1,9 @@
 //! Races over real packets. Without the rights to make namespaces, these tests are skipped.
 #![cfg(target_os = "linux")]
 
-#[path = "../../../lab/tests/paths/expected.rs"]
+#[path = "../../../lab/tests/it/expected.rs"]
 mod expected;
-#[path = "../../../lab/tests/paths/mod.rs"]
+#[path = "../../../lab/tests/it/paths.rs"]
 mod paths;
 
 mod claims;

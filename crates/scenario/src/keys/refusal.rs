@@ -1,4 +1,4 @@
-//! What is said of a key that is wrong, missing or unknown, and where.
+//! Errors of keys that are wrong, missing or unknown, with their places.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use super::{Entry, GROUPS, Keys};
 use crate::error::Error;
 
 impl Keys {
-    /// An error at `key`.
+    /// Returns an error at `key`.
     pub(crate) fn wrong(&self, key: &str, message: impl Into<String>) -> Error {
         let place = self.place(key);
         Error::Key { place, key: key.to_owned(), message: message.into() }
     }
 
-    /// The value, or a complaint that it is missing.
+    /// Returns the value, or an error if it is missing.
     pub(crate) fn required<T>(
         &self,
         key: &str,
@@ -24,7 +24,7 @@ impl Keys {
         value.ok_or_else(|| self.missing(key, &format!("a value such as {such_as}")))
     }
 
-    /// An error at `table`, or the nearest above it that is something else than a table.
+    /// Returns an error at `table`, or at the nearest table above it, if that is not a table.
     pub(crate) fn no_table(&self, table: &str) -> Option<Error> {
         let mut key = table;
         while !key.is_empty() {
@@ -37,7 +37,7 @@ impl Keys {
         None
     }
 
-    /// An error at `key`, which is missing, or at what it was misspelt as.
+    /// Returns the error of a missing key, at the key or at a misspelt one in its place.
     pub(crate) fn missing(&self, key: &str, expected: &str) -> Error {
         let message = format!("missing: expected {expected}");
         let (table, name) = split(key);
@@ -54,23 +54,22 @@ impl Keys {
         }
     }
 
-    /// Refuses the first key that has not been read.
+    /// Rejects the first key that has not been read.
     pub(crate) fn finish(&self) -> Result<(), Error> {
         let Some(entry) = self.entries.iter().find(|e| !e.read) else { return Ok(()) };
         let message = self.no_link(&entry.key);
         Err(self.wrong(&entry.key, message.unwrap_or_else(|| self.unknown(&entry.key))))
     }
 
-    /// What to say of a key that was not asked for: which ones were, in the table closest to it, and which
-    /// of all it may have been meant for.
+    /// The message about an unknown key: the requested keys of the nearest table, and a suggestion.
     fn unknown(&self, key: &str) -> String {
         let meant = self.meant_for(key).map_or(String::new(), |key| did_you_mean(&key));
         self.expected(key) + meant.as_str()
     }
 
-    /// The key that was asked for and is most like `key`, which may lack its beginning: each part is like
-    /// the part of the same place from the end. Keys of the same table come first. Of a table that is not
-    /// there its keys are unknown: then the table is meant.
+    /// The requested key that is most similar to `key`, which may lack its beginning: parts are
+    /// compared from the end. Keys of the same table come first. In an unknown table every key is
+    /// unknown, so the table is compared.
     fn meant_for(&self, key: &str) -> Option<String> {
         let dots = key.rmatch_indices('.').map(|(dot, _)| dot);
         let mut ends = std::iter::once(key.len()).chain(dots);
@@ -80,10 +79,10 @@ impl Keys {
         })
     }
 
-    /// The key that was asked for and is most like `key`.
+    /// The requested key that is most similar to `key`.
     fn nearest(&self, key: &str) -> Option<String> {
         let parts = || key.rsplit('.');
-        let asked = self.asked.borrow();
+        let requested = self.requested.borrow();
         let distance = |known: &str| {
             let mut ends = known.rsplit('.');
             let far = |part: &str| {
@@ -93,19 +92,20 @@ impl Keys {
             parts().map(far).sum::<Option<usize>>()
         };
         let beside = |known: &str| split(known).0 != split(key).0;
-        let near = asked.iter().filter_map(|known| Some((distance(known)?, beside(known), known)));
+        let near =
+            requested.iter().filter_map(|known| Some((distance(known)?, beside(known), known)));
         near.min().map(|(.., known)| known.clone())
     }
 
     fn expected(&self, key: &str) -> String {
-        let asked_below = |start: &str| {
-            let asked = self.asked.borrow();
-            let below = asked.iter().filter_map(|asked| asked.strip_prefix(start));
+        let requested_below = |start: &str| {
+            let requested = self.requested.borrow();
+            let below = requested.iter().filter_map(|requested| requested.strip_prefix(start));
             let names: BTreeSet<_> =
                 below.filter_map(|below| below.split('.').next()).map(str::to_owned).collect();
             Vec::from_iter(names).join(", ")
         };
-        let names = asked_below(&format!("{key}."));
+        let names = requested_below(&format!("{key}."));
         if !names.is_empty() {
             return format!("expected a table of {names}");
         }
@@ -113,13 +113,13 @@ impl Keys {
         if let Some(group) = [key, table].into_iter().find(|name| GROUPS.contains(name)) {
             return format!("expected [[{group}]] with a name, or [{group}.NAME]");
         }
-        // Of what these have below, only they know.
+        // The keys below these tables depend on names.
         if let Some(table) = ["link", "variant"].iter().find(|name| [key, table].contains(name)) {
             return format!("expected a table, [{table}.NAME]");
         }
         loop {
             let start = if table.is_empty() { String::new() } else { format!("{table}.") };
-            let names = asked_below(&start);
+            let names = requested_below(&start);
             if !names.is_empty() {
                 let place = if table.is_empty() { "" } else { " below " };
                 return format!("unknown key: expected one of {names}{place}{table}");
@@ -128,7 +128,7 @@ impl Keys {
         }
     }
 
-    /// What to say of a key of a link that nothing goes over.
+    /// The message about a key of a link that no traffic crosses.
     fn no_link(&self, key: &str) -> Option<String> {
         fn name(key: &str) -> Option<&str> {
             Some(key.strip_prefix("link.")?.split_once('.')?.0)
@@ -146,7 +146,7 @@ impl Keys {
         (!used.is_empty() && !used.contains(&unused)).then(message)
     }
 
-    /// What to say of a group that is not there: with a misspelt name there would be one more.
+    /// The message about a key of an absent group: a misspelt name would otherwise add a group.
     pub(crate) fn no_group(&self, key: &str) -> Option<String> {
         let (name, _) = key.strip_prefix("traffic.")?.split_once('.')?;
         let groups = self.tables("traffic");
@@ -158,7 +158,7 @@ impl Keys {
     }
 }
 
-/// The table that a key is in, and its name there.
+/// Splits a key into its table and its last part.
 fn split(key: &str) -> (&str, &str) {
     key.rsplit_once('.').unwrap_or(("", key))
 }

@@ -1,38 +1,33 @@
-//! `--set KEY=VALUE`: which key is meant, and its new value.
+//! `--set KEY=VALUE`: the key that is meant, and its new value.
 
 use toml::Value;
 
-use super::{Entry, Keys};
+use super::{Entry, Keys, TABLES};
 use crate::error::{Error, Place};
 
-/// The tables of a scenario: a key that begins with one of them leaves nothing out, though links and
-/// traffic may have such names as well.
-pub(crate) const TABLES: [&str; 8] =
-    ["tcp", "flow", "path", "topology", "link", "traffic", "record", "variant"];
+/// The most keys that a message names.
+const MAX_SHOWN: usize = 8;
 
-/// Keys that one message names at most.
-const MOST_SHOWN: usize = 8;
-
-/// Whether `key` begins with a table of a scenario.
+/// Returns whether `key` begins with a table of a scenario.
 fn begins_with_table(key: &str) -> bool {
     key.split('.').next().is_some_and(|first| TABLES.contains(&first))
 }
 
-/// Keys that hold words, which may look like a number.
-const WORDS: [&str; 3] = ["name", "title", "source"];
+/// Keys whose values are words, even if they look like numbers.
+const TEXT_KEYS: [&str; 3] = ["name", "title", "source"];
 
-/// What `text` is to set `key` to: what is no TOML value by itself is a string that lacks its quotes.
+/// The value of `text` for `key`. Text that is not a TOML value is a string without quotes.
 fn value(key: &str, text: &str) -> Value {
     match text.parse() {
         Ok(value @ Value::String(_)) => value,
-        Ok(value) if !WORDS.contains(&key) => value,
+        Ok(value) if !TEXT_KEYS.contains(&key) => value,
         _ => Value::String(text.to_owned()),
     }
 }
 
 impl Keys {
-    /// Applies one `KEY=VALUE`, and returns the whole key. A key may leave out its beginning where that
-    /// is unambiguous. `read` reads the scenario, which records every key that it may have.
+    /// Applies one `KEY=VALUE`, and returns the whole key. A key may leave out its beginning where
+    /// that is unambiguous. `read` reads the scenario, which records every key that it may have.
     pub(crate) fn set(
         &mut self,
         assignment: &str,
@@ -50,8 +45,8 @@ impl Keys {
             meant = self.possible(key, read);
         }
         if meant.len() > 1 {
-            let shown = meant[..meant.len().min(MOST_SHOWN)].join(", ");
-            let more = if meant.len() > MOST_SHOWN { " …" } else { "" };
+            let shown = meant[..meant.len().min(MAX_SHOWN)].join(", ");
+            let more = if meant.len() > MAX_SHOWN { " …" } else { "" };
             let message = format!("could be several: expected one of {shown}{more}");
             return Err(Error::Key { place, key: key.to_owned(), message });
         }
@@ -67,39 +62,40 @@ impl Keys {
         Ok(key)
     }
 
-    /// Whether `key` leaves nothing out.
+    /// Returns whether `key` is whole.
     fn is_whole(&self, key: &str) -> bool {
         begins_with_table(key) || self.entries.iter().any(|e| e.key == key)
     }
 
-    /// The keys that `key` may be short for among those that the scenario may have and the file lacks: a
-    /// key that `read` requests and that ends so, or a key below a table that ends so, such as an
+    /// The keys that `key` may be short for among those that the scenario may have and the file
+    /// lacks: a requested key with that ending, or a key below a table with that ending, such as an
     /// impairment of a link.
     fn possible(&self, key: &str, read: impl FnOnce(&mut Self)) -> Vec<String> {
         let mut keys = self.clone();
         read(&mut keys);
-        let asked = keys.asked.borrow();
-        if asked.contains(key) {
+        let requested = keys.requested.borrow();
+        if requested.contains(key) {
             return Vec::new();
         }
         let dots = key.rmatch_indices('.').map(|(dot, _)| dot);
         let meant = std::iter::once(key.len()).chain(dots).map(|end| {
             let (ending, rest) = (format!(".{}", &key[..end]), &key[end..]);
-            let there = asked.iter().filter(|known| known.ends_with(&ending));
+            let there = requested.iter().filter(|known| known.ends_with(&ending));
             there.map(|known| format!("{known}{rest}")).collect::<Vec<_>>()
         });
         meant.into_iter().find(|meant| !meant.is_empty()).unwrap_or_default()
     }
 
-    /// What `key` may be short for: the keys that end so, or else new ones in the tables that end as
-    /// its own does; none if it is meant as it stands.
+    /// The keys that `key` may be short for: keys with that ending, or else new keys in tables with
+    /// the ending of its table; none if it is whole.
     fn meant(&self, key: &str) -> Vec<String> {
         if self.entries.iter().any(|e| e.key == key) {
             return Vec::new();
         }
         let whole = begins_with_table(key);
         let dots = key.rmatch_indices('.').map(|(dot, _)| dot).filter(|_| !whole);
-        // Of `a.b.c`, first what ends so, then the tables that end in `a.b`, then those in `a`.
+        // For `a.b.c`: first the keys that end so, then the tables that end in `a.b`, then those in
+        // `a`.
         for end in std::iter::once(key.len()).chain(dots) {
             let (ending, rest) = (format!(".{}.", &key[..end]), &key[end..]);
             let mut meant = Vec::new();

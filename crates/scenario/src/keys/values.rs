@@ -1,4 +1,4 @@
-//! A key's value as what its reader asks for, with what was expected where it is something else.
+//! Values of keys as the types that their readers request.
 
 use toml::Value;
 use unruffled_units::{Duration, Rate, hint};
@@ -6,17 +6,17 @@ use unruffled_units::{Duration, Rate, hint};
 use super::{Keys, printable};
 use crate::error::Error;
 
-/// Whole numbers up to this are themselves as floating-point numbers.
-const MOST_EXACT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+/// The largest whole number up to which floating-point numbers are exact.
+const MAX_EXACT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
 
-/// A list that is written as a string, as results print it.
+/// Parses a list that is written as a string, as results print it.
 fn unquoted(value: Value) -> Value {
     let list = value.as_str().filter(|text| text.trim_start().starts_with('['));
     list.and_then(|text| text.parse().ok()).unwrap_or(value)
 }
 
 impl Keys {
-    /// The value as `parse` reads it from text; numbers are read as their digits.
+    /// Returns the value as `parse` reads it from text. Numbers are read from their digits.
     fn read<T, E: std::fmt::Display>(
         &mut self,
         key: &str,
@@ -25,7 +25,7 @@ impl Keys {
         let Some(value) = self.get(key) else { return Ok(None) };
         let text = match value {
             Value::String(text) => text,
-            // Not hundreds of digits.
+            // Short, instead of hundreds of digits.
             Value::Float(n) if n.abs() >= 1e17 => format!("{n:e}"),
             other => other.to_string(),
         };
@@ -36,7 +36,7 @@ impl Keys {
         self.read(key, printable)
     }
 
-    /// What a person calls something: text that shows.
+    /// Returns a name: a text with visible characters.
     pub(crate) fn name(&mut self, key: &str) -> Result<Option<String>, Error> {
         self.read(key, |text| match text.trim() {
             "" => Err(format!("expected some text, found {text:?}")),
@@ -44,7 +44,7 @@ impl Keys {
         })
     }
 
-    /// One of a few words, as what it stands for.
+    /// Returns the meaning of one of a few words.
     pub(crate) fn choice<T: Copy>(
         &mut self,
         key: &str,
@@ -84,11 +84,11 @@ impl Keys {
         })
     }
 
-    /// A whole number from `min` to `max`.
+    /// Returns a whole number from `min` to `max`.
     pub(crate) fn count(&mut self, key: &str, min: u64, max: u64) -> Result<Option<u64>, Error> {
         self.read(key, |text| {
-            // Results print it as any other number: 20.0.
-            let whole = |n: &f64| n.fract() == 0.0 && (0.0..=MOST_EXACT).contains(n);
+            // Results print whole numbers like all others: 20.0.
+            let whole = |n: &f64| n.fract() == 0.0 && (0.0..=MAX_EXACT).contains(n);
             let printed = || text.parse().ok().filter(whole).map(|n| n as u64);
             let count = text.parse().ok().or_else(printed).filter(|n| (min..=max).contains(n));
             count.ok_or_else(|| {
@@ -103,13 +103,13 @@ impl Keys {
         })
     }
 
-    /// A list of `count` numbers.
+    /// Returns a list of `count` numbers.
     pub(crate) fn numbers(&mut self, key: &str, count: usize) -> Result<Option<Vec<f64>>, Error> {
         let Some(value) = self.get(key).map(unquoted) else { return Ok(None) };
         let number = |value: &Value| match value {
             Value::Integer(n) => Some(*n as f64),
             Value::Float(n) => Some(*n).filter(|n| n.is_finite()),
-            // What an experiment computes comes as text.
+            // Experiments compute texts.
             Value::String(text) => text.parse().ok().filter(|n: &f64| n.is_finite()),
             _ => None,
         };
@@ -123,12 +123,13 @@ impl Keys {
             .ok_or_else(|| self.wrong(key, format!("expected a list of {count} numbers")))
     }
 
-    /// A list of names, or one string with commas.
+    /// Returns a list of names, which may be one string with commas.
     pub(crate) fn list(&mut self, key: &str) -> Result<Option<Vec<String>>, Error> {
         self.list_of(key, "names")
     }
 
-    /// A list of strings, or one string with commas: `what`, for messages.
+    /// Returns a list of strings, which may be one string with commas. Errors call it a list of
+    /// `what`.
     pub(crate) fn list_of(&mut self, key: &str, what: &str) -> Result<Option<Vec<String>>, Error> {
         let Some(value) = self.get(key).map(unquoted) else { return Ok(None) };
         let strings = match value {

@@ -7,11 +7,11 @@ use toml::Spanned;
 
 use super::Reader;
 use crate::experiment::file::{self, Kind};
-use crate::experiment::{Line, Measure, Panel, Sweep, TimeCurve};
+use crate::experiment::model::{Line, Measure, Panel, Sweep, TimeCurve};
 use unruffled_scenario::Error;
 
 impl Reader {
-    /// The drawings: what the file says of each, and else of all.
+    /// Reads the drawings. Each falls back to the settings for all.
     pub(super) fn panels(
         &self,
         file: &file::File,
@@ -29,7 +29,7 @@ impl Reader {
         panels.into_iter().map(|panel| self.panel(panel, usual, measures, lines, sweep)).collect()
     }
 
-    /// What `panel` says, and else what `usual` says for all.
+    /// Reads a drawing; what `panel` lacks comes from `usual`.
     fn panel(
         &self,
         panel: &file::Panel,
@@ -100,7 +100,7 @@ impl Reader {
         })
     }
 
-    /// The time series that a panel draws of the lines that it shows.
+    /// Reads the time series that a panel draws for the lines that it shows.
     fn curves(
         &self,
         panel: &file::Panel,
@@ -122,7 +122,7 @@ impl Reader {
         Ok(curves)
     }
 
-    /// The point of the sweep at this value; the nearest one, where a quick sweep lacks it.
+    /// Returns the index of the point at this value; in a quick sweep, the nearest one.
     fn point_at(&self, at: &Spanned<f64>, sweep: &Sweep) -> Result<usize, Error> {
         let distance = |point: usize| (sweep.points[point].x - at.get_ref()).abs();
         let nearest = (0..sweep.points.len()).min_by(|&a, &b| distance(a).total_cmp(&distance(b)));
@@ -148,7 +148,7 @@ impl Reader {
     ) -> Result<Option<[f64; 2]>, Error> {
         let Some(range) = range else { return Ok(None) };
         let [low, high] = *range.get_ref();
-        // Of what is not a number neither holds.
+        // Neither comparison holds for NaN.
         if !(low < high && (high - low).is_finite()) {
             return Err(self.source.wrong(&range.span(), "expected [lowest, highest]"));
         }
@@ -160,7 +160,7 @@ impl Reader {
     }
 }
 
-/// The curves as they stand in the file, not by their names.
+/// The curves in the order of the file.
 fn in_file_order(
     curves: &BTreeMap<String, Spanned<String>>,
 ) -> impl Iterator<Item = (&String, &Spanned<String>)> {

@@ -1,11 +1,11 @@
-//! Bars.
+//! Figures with bars.
 
 use plotters::element::{Rectangle, Text};
 use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::field::{Field, line, marker};
-use super::{BELOW, ROW, WIDTH, said, shows, style, unit};
+use super::style::{BELOW, ROW, WIDTH, said, shows, style, unit};
 use crate::experiment::Panel;
 use crate::report::axis::Axis;
 use crate::reproduce::FigureOutcome;
@@ -14,24 +14,24 @@ use unruffled_lab::report::plot::{self, Area, Drawn, LETTER};
 use unruffled_lab::statistics::Estimate;
 use unruffled_lab::text::cut;
 
-/// Height of a bar with the space around it.
+/// The height of a bar with the space around it.
 const BAR: i32 = 56;
-/// The space above the bars, and that to their right, for numbers.
+/// The space above the bars, and the space to their right for numbers.
 const ABOVE: i32 = 16;
 const RIGHT: i32 = 130;
-/// So many letters of a label fit into half of the drawing.
+/// The number of letters of a label that fit into half of the drawing.
 const ROOM: usize = ((WIDTH / 2 - 24) / LETTER) as usize;
 
-/// A bar, and what is written beside it.
+/// A bar and the text beside it.
 struct Bar {
     label: String,
     ink: Ink,
     measured: Estimate,
-    /// What the paper prints.
+    /// The number that the paper prints.
     printed: Option<f64>,
 }
 
-/// A bar for each line; a diamond where the paper prints its own number.
+/// Draws a bar for each line, and a diamond for the number that the paper prints.
 pub(super) fn bars(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
     let experiment = outcome.experiment;
     let measure = &experiment.measures[panel.y];
@@ -48,7 +48,7 @@ pub(super) fn bars(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
         Some([low, high]) => Axis::new(low, high, panel.y_log),
         None => {
             let measured = bars.iter().map(|bar| bar.measured);
-            // What is measured above zero has no interval below it that needs room.
+            // Positive values need no room for an interval below zero.
             let low = |e: &Estimate| if e.mean < 0.0 { e.mean - e.half_width } else { e.mean };
             let measured = measured.flat_map(|e| [low(&e), e.mean + e.half_width]);
             let printed = bars.iter().filter_map(|bar| bar.printed);
@@ -91,7 +91,7 @@ pub(super) fn bars(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
     })
 }
 
-/// The bar with its interval, its label and its number, at the height `middle`.
+/// Draws the bar with its interval, its label and its number, at the height `middle`.
 fn draw_bar(area: &Area<'_>, field: &Field, middle: i32, bar: &Bar) -> Drawn {
     let Estimate { mean, half_width: half } = bar.measured;
     let style = plot::text(TEXT, HPos::Right, VPos::Center);

@@ -1,11 +1,11 @@
-//! Curves with markers, and time series.
+//! Figures with curves and markers, and with time series.
 
 use plotters::element::{Circle, Text};
 use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::field::{Field, Labels, dashed, line, line_in, marker};
-use super::{BELOW, ROW, Style, WIDTH, said, shows, style, unit};
+use super::style::{BELOW, ROW, Style, WIDTH, said, shows, style, unit};
 use crate::experiment::{Kind, Panel};
 use crate::report::axis::Axis;
 use crate::reproduce::FigureOutcome;
@@ -14,26 +14,26 @@ use unruffled_lab::report::plot::{self, Area, CHARACTER, Drawn, LETTER, Tips};
 use unruffled_lab::report::{look, slice, thin};
 use unruffled_lab::text::cut;
 
-/// Height of the part between the axes, the space above, and that to the right.
+/// The height of the part between the axes, the space above it, and the space to its right.
 const HEIGHT: i32 = 500;
 const ABOVE: i32 = 54;
 const RIGHT: i32 = 36;
-/// What an entry of the legend takes besides its name.
+/// The width of an entry of the legend without its name.
 const BESIDE: i32 = 84;
-/// Points of a time series that can be told apart.
+/// The number of distinguishable points of a time series.
 const COLUMNS: usize = 450;
 
 /// A curve ready to draw.
 struct Curve {
     name: String,
     style: Style,
-    /// `(x, y, half-width of the interval)`.
+    /// The points: x, y, and the half-width of the interval.
     points: Vec<(f64, f64, f64)>,
-    /// The same at every point.
+    /// Whether the value is the same at every point.
     constant: bool,
 }
 
-/// What is drawn of the points.
+/// The marks of a curve.
 #[derive(Clone, Copy, PartialEq)]
 enum Marks {
     Both,
@@ -42,7 +42,7 @@ enum Marks {
     Dots,
 }
 
-/// Measures over what is swept.
+/// Draws measures over the swept values.
 pub(super) fn sweep(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
     let experiment = outcome.experiment;
     let places: Vec<f64> = experiment.sweep.points.iter().map(|p| p.x).collect();
@@ -80,12 +80,13 @@ pub(super) fn sweep(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
     draw_curves(outcome, panel, &curves, x, marks, &labels)
 }
 
-/// Time series.
+/// Draws time series.
 pub(super) fn time(outcome: &FigureOutcome<'_>, panel: &Panel, index: usize) -> String {
     let mut styles: Vec<Style> = Vec::new();
     for (i, curve) in panel.curves.iter().enumerate() {
         let mut own = style(outcome, curve.line);
-        // Several quantities of one run are no other sender's; several runs of one sender are.
+        // Several quantities of one run have other colours; several runs of one sender have its
+        // colour.
         let same_run = |other: &&crate::experiment::TimeCurve| other.line == curve.line;
         match panel.curves[..i].iter().filter(same_run).count() {
             0 => {
@@ -133,9 +134,9 @@ fn draw_curves(
     marks: Marks,
     labels: &Labels<'_>,
 ) -> String {
-    // What cannot be below zero has no interval that is: the axis need not go there.
+    // Intervals of values that cannot be negative end at zero, so the axis may, too.
     let positive = curves.iter().flat_map(|c| &c.points).all(|p| p.1.is_nan() || p.1 >= 0.0);
-    // A logarithmic axis leaves out an end at zero, but not what is measured.
+    // A logarithmic axis omits the end of an interval at zero, but not the value.
     let ends = |&(_, y, half): &(f64, f64, f64)| {
         [if positive { f64::max(y - half, 0.0) } else { y - half }, y, y + half]
     };
@@ -149,7 +150,7 @@ fn draw_curves(
     let left = 24 + CHARACTER as i32 * widest.max(3) as i32;
     let room = (WIDTH - left - BESIDE) / LETTER;
     let names: Vec<String> = match curves {
-        // One time series needs no legend; one curve has a name that may matter.
+        // A single time series needs no legend; the name of a single curve may matter.
         [_] if marks == Marks::Line || marks == Marks::Dots => Vec::new(),
         curves => curves.iter().map(|c| cut(&c.name, room as usize)).collect(),
     };
@@ -213,7 +214,7 @@ fn draw_curve(area: &Area<'_>, field: &Field, curve: &Curve, marks: Marks) -> Dr
         return Ok(());
     }
     if marks != Marks::Markers {
-        // What lies beyond an end of the upright axis is drawn at that end; gaps stay gaps.
+        // Points beyond an end of the upright axis are drawn at that end; gaps stay gaps.
         let beyond = |p: &(f64, f64, f64)| {
             Some((field.across(field.x.place(p.0)?), field.up(field.y.clamped(p.1)?)))
         };
@@ -222,7 +223,7 @@ fn draw_curve(area: &Area<'_>, field: &Field, curve: &Curve, marks: Marks) -> Dr
             let stretch: Vec<(i32, i32)> = stretch.iter().copied().flatten().collect();
             match (stretch.as_slice(), marks) {
                 ([], _) | ([_], Marks::Both) => {}
-                // A line of one point would not be seen.
+                // A line of one point would be invisible.
                 (&[point], _) => area.draw(&Circle::new(point, 4, colour.filled()))?,
                 (stretch, marks) => {
                     let width = if marks == Marks::Line { 3 } else { 4 };
@@ -250,7 +251,7 @@ fn draw_curve(area: &Area<'_>, field: &Field, curve: &Curve, marks: Marks) -> Dr
     Ok(())
 }
 
-/// The value of each point, where the pointer rests on it; of a constant, along its line.
+/// Adds tooltips with the value of each point; a constant has one along its line.
 fn say_points(tips: &mut Tips, field: &Field, curves: &[Curve], labels: &Labels<'_>) {
     let units = [labels.x, labels.y].map(unit);
     for curve in curves.iter().filter(|curve| curve.constant) {
@@ -268,7 +269,7 @@ fn say_points(tips: &mut Tips, field: &Field, curves: &[Curve], labels: &Labels<
     }
 }
 
-/// The values of all curves in a slice of time, where the pointer rests on it.
+/// Adds tooltips with the values of all curves in each slice of time.
 fn say_slices(tips: &mut Tips, field: &Field, curves: &[Curve], marks: Marks, labels: &Labels<'_>) {
     let units = [labels.x, labels.y].map(unit);
     let lines: Vec<Vec<(f64, f64)>> =
@@ -294,7 +295,8 @@ fn say_slices(tips: &mut Tips, field: &Field, curves: &[Curve], marks: Marks, la
     }
 }
 
-/// The legend's entries in lines that fit: `(left, line)` of each, and how many lines there are.
+/// Arranges the entries of the legend in lines: `(left, line)` of each entry, and the number of
+/// lines.
 fn legend(names: &[String], width: i32) -> (Vec<(i32, i32)>, i32) {
     let (mut x, mut row) = (0, 0);
     let mut places = Vec::new();

@@ -1,19 +1,19 @@
-//! The part of a drawing between its axes, and what is drawn with there.
+//! The part of a drawing between its axes, with lines and markers.
 
 use plotters::element::{Circle, PathElement, Polygon, Rectangle, Text};
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters::style::{Color, RGBColor, ShapeStyle};
 
-use super::WIDTH;
+use super::style::WIDTH;
 use crate::report::axis::Axis;
 use unruffled_lab::report::palette::{GRID, MUTED};
 use unruffled_lab::report::plot::{self, Area, CHARACTER, Drawn};
 use unruffled_lab::text::cut;
 
-/// A marker's half width.
+/// Half of the width of a marker.
 const MARK: i32 = 9;
 
-/// What the axes say.
+/// The labels of the axes.
 pub(super) struct Labels<'a> {
     pub(super) x: &'a str,
     pub(super) y: &'a str,
@@ -30,17 +30,17 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// The unit at a place between 0, the left end, and 1, the right one.
+    /// Returns the drawing unit at a position from 0, the left end, to 1, the right end.
     pub(super) fn across(&self, place: f64) -> i32 {
         self.left + (place * f64::from(self.right - self.left)).round() as i32
     }
 
-    /// The unit at a place between 0, the lower end, and 1, the upper one.
+    /// Returns the drawing unit at a position from 0, the lower end, to 1, the upper end.
     pub(super) fn up(&self, place: f64) -> i32 {
         self.bottom - (place * f64::from(self.bottom - self.top)).round() as i32
     }
 
-    /// Grid, axes, ticks and labels.
+    /// Draws grid, axes, ticks and labels.
     pub(super) fn draw(&self, area: &Area<'_>, labels: &Labels<'_>) -> Drawn {
         self.draw_ticks_of_x(area)?;
         for (place, text) in self.y.ticks() {
@@ -54,7 +54,7 @@ impl Field {
         area.draw(&Text::new(cut(labels.y, fitting(WIDTH)), (2, 20), style))
     }
 
-    /// The ticks of the lower axis, with the grid above them.
+    /// Draws the ticks of the lower axis, with the grid above them.
     pub(super) fn draw_ticks_of_x(&self, area: &Area<'_>) -> Drawn {
         for (place, text) in self.x.ticks() {
             let x = self.across(place);
@@ -65,7 +65,7 @@ impl Field {
         Ok(())
     }
 
-    /// Both axes, and the label of the lower one.
+    /// Draws both axes, and the label of the lower one.
     pub(super) fn draw_axes(&self, area: &Area<'_>, label: &str) -> Drawn {
         let corner = (self.left, self.bottom);
         let axes = [(self.left, self.top), corner, (self.right, self.bottom)];
@@ -76,23 +76,23 @@ impl Field {
         area.draw(&Text::new(label, (middle, self.bottom + 66), style))
     }
 
-    /// Where a point lies, if it is on both axes.
+    /// Returns the drawing units of a point, if it is within both axes.
     pub(super) fn place(&self, x: f64, y: f64) -> Option<(i32, i32)> {
         Some((self.across(self.x.place(x)?), self.up(self.y.place(y)?)))
     }
 }
 
-/// How many characters fit into so many units.
+/// Returns the number of characters that fit into so many units.
 fn fitting(units: i32) -> usize {
     (units / CHARACTER as i32).max(1) as usize
 }
 
-/// A line through these points.
+/// Draws a line through these points.
 pub(super) fn line(area: &Area<'_>, points: &[(i32, i32)], style: ShapeStyle) -> Drawn {
     area.draw(&PathElement::new(points.to_vec(), style))
 }
 
-/// A line of dashes from the left to the right, each so long as the gap after it.
+/// Draws a dashed line from left to right, with gaps as long as the dashes.
 pub(super) fn dashed(
     area: &Area<'_>,
     from: (i32, i32),
@@ -102,10 +102,11 @@ pub(super) fn dashed(
     in_dashes(area, &[from, to], &[14, 14], style)
 }
 
-/// Dashes and gaps, in drawing units, so that lines of one colour can be told apart; the first has none.
+/// The lengths of dashes and gaps in drawing units, which distinguish lines of one colour; the
+/// first pattern is solid.
 pub(super) const DASHES: [&[i32]; 4] = [&[], &[16, 10], &[4, 9], &[22, 8, 4, 8]];
 
-/// A line through these points, with the dashes of that place in the list.
+/// Draws a line through these points with the dash pattern of that index.
 pub(super) fn line_in(
     area: &Area<'_>,
     points: &[(i32, i32)],
@@ -118,7 +119,7 @@ pub(super) fn line_in(
     }
 }
 
-/// A line through these points of dashes and gaps in turn; the pattern goes on around corners.
+/// Draws a dashed line through these points; the pattern continues around corners.
 fn in_dashes(area: &Area<'_>, points: &[(i32, i32)], pattern: &[i32], style: ShapeStyle) -> Drawn {
     let lengths = pattern.iter().map(|&length| f64::from(length));
     let mut lengths = lengths.enumerate().cycle();
@@ -146,10 +147,10 @@ fn in_dashes(area: &Area<'_>, points: &[(i32, i32)], pattern: &[i32], style: Sha
     if index.is_multiple_of(2) && dash.len() > 1 { line(area, &dash, style) } else { Ok(()) }
 }
 
-/// How many markers there are.
+/// The number of markers.
 pub(super) const MARKERS: usize = 11;
 
-/// One of several shapes, so that curves can be told apart without their colours.
+/// Draws one of several shapes, which distinguish curves without their colours.
 pub(super) fn marker(area: &Area<'_>, (x, y): (i32, i32), which: usize, colour: RGBColor) -> Drawn {
     let r = MARK;
     let fill = colour.filled();

@@ -10,7 +10,7 @@ fn shown(quick: bool) -> (String, String, String) {
     (reproduction(&outcomes), markdown(&outcomes, "pictures"), picture)
 }
 
-/// Every element that is opened closes, in order.
+/// Checks that elements are closed in order.
 fn assert_nests(html: &str) {
     const VOID: [&str; 3] = ["meta", "br", "!doctype"];
     let mut open = Vec::new();
@@ -27,7 +27,7 @@ fn assert_nests(html: &str) {
 }
 
 #[test]
-fn the_page_nests_and_needs_nothing_from_elsewhere() {
+fn the_page_nests_and_refers_to_no_other_file() {
     let (page, _, _) = shown(false);
     assert_nests(&page);
     for reference in ["http://", "https://", "src=", "url(", "@import", "<script"] {
@@ -49,7 +49,8 @@ fn the_page_has_every_claim_with_its_verdict_and_every_line() {
         let item = page.split("<li class=\"").skip(1).find(|item| item.contains(text)).expect(text);
         assert!(item.starts_with(holds), "{item}");
     }
-    for text in ["2 of 4 claims hold, 1 fail, 1 not tested", "It cannot be.", "we asked nobody"] {
+    for text in ["2 of 4 claims hold, 1 fail, 1 not tested", "It cannot be.", "no survey was made"]
+    {
         assert!(page.contains(text), "{text}");
     }
     for line in ["without delay", "SACK", "RR-TCP", "half"] {
@@ -60,7 +61,7 @@ fn the_page_has_every_claim_with_its_verdict_and_every_line() {
 }
 
 #[test]
-fn text_is_escaped_wherever_it_stands() {
+fn text_is_escaped_everywhere() {
     let hostile = "<b>&|*_`";
     let text = tiny::TEXT
         .replace("title = \"Goodput", &format!("title = \"{hostile}"))
@@ -73,7 +74,7 @@ fn text_is_escaped_wherever_it_stands() {
         .replace("goodput (Mb/s)", hostile)
         .replace("without delay", hostile)
         .replace("It cannot be", hostile)
-        .replace("we asked nobody", hostile)
+        .replace("no survey was made", hostile)
         .replace("title = \"queue\"", &format!("title = \"{hostile}\""))
         .replace("Everybody likes it", hostile);
     let experiments = [Experiment::parse("my.toml", &text, true).expect("makes sense")];
@@ -89,7 +90,7 @@ fn text_is_escaped_wherever_it_stands() {
 }
 
 #[test]
-fn pictures_stand_alone() {
+fn pictures_are_self_contained() {
     let (_, _, picture) = shown(false);
     assert!(picture.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox="), "{picture}");
     assert_eq!(picture.matches("<svg").count(), picture.matches("</svg>").count());
@@ -100,9 +101,9 @@ fn pictures_stand_alone() {
 }
 
 #[test]
-fn a_point_whose_interval_reaches_zero_is_on_a_logarithmic_axis() {
+fn a_point_whose_interval_reaches_zero_is_drawn_on_a_logarithmic_axis() {
     let markers = |axis: &str| {
-        // Far apart from seed to seed.
+        // Values that vary between seeds.
         let text = tiny::TEXT
             .replace("goodput() / 1e6", "(goodput() / 1e6) ** 20")
             .replace("4 / 2 + x / 1000", "1e11");
@@ -131,7 +132,7 @@ fn long_names_stay_within_their_drawing() {
 }
 
 #[test]
-fn a_time_series_of_one_point_is_seen() {
+fn a_time_series_of_one_point_is_visible() {
     let circles = |interval: &str| {
         let text = tiny::TEXT.replace("100 ms", interval);
         let experiments = [Experiment::parse("my.toml", &text, false).expect("makes sense")];
@@ -141,7 +142,7 @@ fn a_time_series_of_one_point_is_seen() {
     assert!(circles("6 s") > circles("3 s"));
 }
 
-/// The page, with this in the file in place of that.
+/// Returns the page for the experiment with `old` replaced by `new`.
 fn page_with(changes: &[(&str, &str)]) -> String {
     let text = changes.iter().fold(tiny::TEXT.to_owned(), |text, (from, to)| {
         assert!(text.contains(from), "{from}");
@@ -151,7 +152,7 @@ fn page_with(changes: &[(&str, &str)]) -> String {
     reproduction(&tiny::outcomes(&experiments).expect("runs"))
 }
 
-/// The elements of a drawing that have the sender's colour.
+/// Returns the elements of a drawing that have the sender's colour.
 fn marks_of(page: &str, sender: &str) -> usize {
     let colour = format!("=\"#{:06X}\"", unruffled_lab::report::look::of(sender).ink.light);
     let body = page.split_once("</style>").expect("has a style").1;
@@ -159,11 +160,11 @@ fn marks_of(page: &str, sender: &str) -> usize {
 }
 
 #[test]
-fn a_line_has_its_senders_colour_and_what_one_sender_has_twice_differs_in_its_dashes() {
+fn lines_have_the_colours_of_their_senders_and_two_lines_of_one_sender_differ_in_dashes() {
     let page = page_with(&[]);
     assert!(marks_of(&page, "sack") > 0 && marks_of(&page, "rr-ta") > 0);
     assert_eq!(marks_of(&page, "rack"), 0);
-    // Whatever else stands there, and in whatever order.
+    // Independently of the other lines and of their order.
     let other = page_with(&[("variant = \"sack\"\nset", "variant = \"rack\"\nset")]);
     assert_eq!(marks_of(&other, "rr-ta"), marks_of(&page, "rr-ta"));
     assert!(marks_of(&other, "rack") > 0 && marks_of(&other, "sack") > 0);
@@ -176,7 +177,7 @@ fn a_line_has_its_senders_colour_and_what_one_sender_has_twice_differs_in_its_da
 }
 
 #[test]
-fn each_point_has_its_value_where_the_pointer_rests() {
+fn each_point_has_a_tooltip_with_its_value() {
     let page = page_with(&[]);
     for title in
         ["<title>SACK at 5 %: ", "<title>RR-TCP at 20 %: ", "<title>half at 20 %: 2.02 Mb/s"]
@@ -223,7 +224,7 @@ fn each_drawing_is_followed_by_its_claims_with_verdict_expected_and_measured() {
 }
 
 #[test]
-fn an_even_axis_says_that_it_is_not_to_scale() {
+fn an_evenly_spaced_axis_is_labelled_as_not_to_scale() {
     let drawn = |text: &str| {
         let experiments = [Experiment::parse("my.toml", text, false).expect("makes sense")];
         let outcomes = tiny::outcomes(&experiments).expect("runs");
@@ -270,7 +271,7 @@ fn markdown_has_tables_and_pictures() {
 }
 
 #[test]
-fn names_with_spaces_stand_in_links_and_commands_as_these_take_them() {
+fn names_with_spaces_are_escaped_in_links_and_quoted_in_commands() {
     let experiments = [Experiment::parse("my own.toml", tiny::TEXT, false).expect("makes sense")];
     let outcomes = tiny::outcomes(&experiments).expect("runs");
     let document = markdown(&outcomes, "the pictures");
@@ -292,18 +293,18 @@ fn the_same_outcomes_give_the_same_bytes_on_any_number_of_threads() {
     assert!(on(1) == on(2));
 }
 
-/// The small experiment, whose second claim has a class in place of what is known.
+/// The small experiment, in which the second claim has a class.
 fn classed() -> Experiment {
     let class = "class = \"out of reach\"\nwhy = \"At most 0.97 of it.\"";
     let text = tiny::TEXT.replace("known = \"It cannot be.\"", class);
-    // So has the first, which holds, by mistake.
+    // The first claim, which holds, has one by mistake.
     let held = "text = \"RR-TCP is above SACK\"";
     let text = text.replace(held, &format!("{held}\nclass = \"open\"\nwhy = \"1 of 1.\""));
     Experiment::parse("my.toml", &text, false).expect("makes sense")
 }
 
 #[test]
-fn a_claim_that_fails_has_its_class_and_why_everywhere_and_one_that_holds_has_neither() {
+fn a_failing_claim_is_shown_with_its_class_and_reason_and_a_holding_one_is_not() {
     let experiments = [classed()];
     let outcomes = tiny::outcomes(&experiments).expect("runs");
     let value: serde_json::Value = serde_json::from_str(&json(&outcomes)).expect("is JSON");
@@ -319,17 +320,17 @@ fn a_claim_that_fails_has_its_class_and_why_everywhere_and_one_that_holds_has_ne
         assert!(text.contains("At most 0.97 of it."), "{text}");
         assert!(text.contains("Of the claims that fail: out of reach 1."), "{text}");
     }
-    // The page has the experiment's file, too.
+    // The page contains the experiment's file, too.
     assert!(!document.contains("1 of 1."), "of one that holds: {document}");
     assert_eq!(page.matches("1 of 1.").count(), 1, "in the file: {page}");
     assert!(page.contains("<dt>class</dt><dd>out of reach</dd>"), "{page}");
-    let told = table(&outcomes, 80, false);
-    assert!(told.contains("  class: out of reach\n  why: At most 0.97 of it.\n"), "{told}");
-    assert!(told.contains("\nThose that fail: out of reach 1\n"), "{told}");
+    let text = table(&outcomes, 80, false);
+    assert!(text.contains("  class: out of reach\n  why: At most 0.97 of it.\n"), "{text}");
+    assert!(text.contains("\nThose that fail: out of reach 1\n"), "{text}");
 }
 
 #[test]
-fn both_counts_are_shown_where_curves_are_close_on_the_mean_alone() {
+fn both_counts_are_shown_if_curves_are_close_only_on_the_mean() {
     // 2.005 and 2.02 beside 2.1 and 1.9: ratios of 0.955 and 1.063, 1.009 on the mean.
     let old = "at_least(at(goodput_mbps('SACK'), 20), 0.1)";
     let text = tiny::TEXT.replace(old, "close(goodput_mbps('half'), 2.1667 - x() / 75)");
@@ -370,8 +371,8 @@ fn json_has_a_row_for_each_number_and_a_verdict_for_each_claim() {
     assert!(row["mean"].as_f64() > Some(0.0) && row["sd"].as_f64() > Some(0.0), "{row}");
     let holds: Vec<_> =
         value["claims"].as_array().expect("a list").iter().map(|c| &c["holds"]).collect();
-    let wanted = serde_json::json!([true, false, true, null]);
-    assert_eq!(serde_json::json!(holds), wanted);
+    let expected = serde_json::json!([true, false, true, null]);
+    assert_eq!(serde_json::json!(holds), expected);
     for field in ["id", "claim", "expected", "measured"] {
         assert!(value["claims"][0][field].is_string(), "{field}");
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::reproduce::tiny;
 
-/// What the claim `check` comes to, with made-up numbers: by line, a value for each seed at 5 and 20.
+/// Evaluates the claim `check` with made-up numbers: by line, a value for each seed at 5 and 20.
 fn judge(check: &str, quick: bool) -> Result<Judged, String> {
     let old = "above(goodput_mbps('RR-TCP'), goodput_mbps('SACK'))";
     let text = tiny::TEXT.replace(old, check);
@@ -13,7 +13,7 @@ fn judge(check: &str, quick: bool) -> Result<Judged, String> {
         both([3.0, 3.2], [2.5, 2.7]),
         both([2.0, 2.0], [2.0, 2.0]),
     ];
-    // One has no number at 5.
+    // One line has no number at 5.
     values[0][1][0] = vec![f64::NAN; 2];
     if quick {
         values.iter_mut().flatten().for_each(|points| points.truncate(1));
@@ -61,7 +61,7 @@ fn claims_hold_or_fail_by_the_numbers() {
 }
 
 #[test]
-fn what_is_no_number_holds_nothing_nor_does_its_contrary() {
+fn without_numbers_neither_a_claim_nor_its_contrary_holds() {
     const NONE: &str = "retransmits('without delay')";
     const SACK: &str = "goodput_mbps('SACK')";
     const ENDLESS: &str = "(goodput_mbps('SACK') / (goodput_mbps('SACK') - goodput_mbps('SACK')))";
@@ -100,7 +100,7 @@ fn what_is_no_number_holds_nothing_nor_does_its_contrary() {
 }
 
 #[test]
-fn what_is_expected_and_measured_is_said_in_words() {
+fn expected_and_measured_numbers_are_described() {
     let v = verdict("at_least(goodput_mbps('RR-TCP') / goodput_mbps('SACK'), 1.5)");
     let name = "goodput mbps of RR-TCP / goodput mbps of SACK";
     assert_eq!(v.expected, format!("{name} at least 1.5 at every point"));
@@ -120,8 +120,8 @@ fn points_that_the_quick_sweep_lacks_are_not_tested() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
-    for (check, wanted) in [
+fn invalid_expressions_are_rejected() {
+    for (check, expected) in [
         (
             "above(goodput_mbps('SACK'), 'high')",
             "expected measured values or a number, found a text",
@@ -146,12 +146,12 @@ fn what_makes_no_sense_is_refused() {
         ("let v = above(2, 1); let a = []; a.pad(1001, v); all(a)", "expected at most 1000 comp"),
     ] {
         let message = judge(check, false).expect_err(check);
-        assert!(message.contains(wanted), "{check}: {message}");
+        assert!(message.contains(expected), "{check}: {message}");
     }
 }
 
 #[test]
-fn words_that_a_loop_doubles_do_not_fill_memory() {
+fn labels_that_a_loop_doubles_do_not_fill_memory() {
     let v = verdict("let m = goodput_mbps('SACK'); for i in 0..64 { m = m + m; } above(m, 1)");
     assert!(v.expected.len() < 10_000, "{}", v.expected.len());
     let v = verdict("let v = above(2, 1); for i in 0..64 { v = all([v, v]); } v");
@@ -159,7 +159,7 @@ fn words_that_a_loop_doubles_do_not_fill_memory() {
 }
 
 #[test]
-fn lists_of_what_was_measured_are_shared_or_refused() {
+fn lists_of_measured_values_are_shared_or_rejected() {
     let fill = |value: &str| {
         let long = "let m = goodput_mbps('SACK'); for i in 0..12 { m = m + m; }";
         judge(
@@ -172,10 +172,10 @@ fn lists_of_what_was_measured_are_shared_or_refused() {
     }
     for made in ["m + i", "-m", "above(m, i)"] {
         let message = fill(made).expect_err(made);
-        let wanted = "too large: expected at most 5 MB of measured values";
-        assert!(message.contains(wanted), "{made}: {message}");
+        let expected = "too large: expected at most 5 MB of measured values";
+        assert!(message.contains(expected), "{made}: {message}");
     }
-    // What is let go of does not count.
+    // Dropped values do not count.
     let v = verdict("let m = goodput_mbps('SACK'); for i in 0..50000 { m = m * 1; } above(m, 0)");
     assert!(v.holds);
 }

@@ -1,36 +1,22 @@
-//! The functions that measures may use of a run's record.
+//! The functions of measures.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use rhai::{Array, Dynamic, Engine, EvalAltResult};
-use serde_json::{Map, Value};
 use unruffled_measure::{Series, jain};
 
 use super::super::curve::TimeSeries;
-use super::Run;
+use super::run::{Run, value};
 use crate::expression::{self, Evaluated};
 
-/// Makes the functions known to `engine`; they are about what `run` holds when they are called.
+/// Registers the functions. They read the run that `run` holds when they are called.
 pub(super) fn register(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
     of_goodput(engine, run);
     of_flows(engine, run);
     of_lists(engine);
     of_links(engine, run);
     of_time(engine, run);
-}
-
-/// A field as a number; what a sender does not have is no number.
-pub(super) fn value(fields: &Map<String, Value>, name: &str) -> Evaluated<f64> {
-    match fields.get(name) {
-        Some(Value::Null) => Ok(f64::NAN),
-        Some(Value::Number(number)) => Ok(number.as_f64().unwrap_or(f64::NAN)),
-        _ => {
-            let numeric = fields.iter().filter(|(_, v)| !v.is_string() && !v.is_array());
-            let names: Vec<&str> = numeric.map(|(name, _)| name.as_str()).collect();
-            Err(format!("no number {name:?}: expected one of {}", names.join(", ")).into())
-        }
-    }
 }
 
 fn sum(values: &[f64]) -> f64 {
@@ -41,7 +27,7 @@ fn mean(values: &[f64]) -> f64 {
     sum(values) / values.len() as f64
 }
 
-/// Standard deviation over mean.
+/// The standard deviation divided by the mean.
 fn variation(values: &[f64]) -> f64 {
     let mean = mean(values);
     let square = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / values.len() as f64;
@@ -60,12 +46,13 @@ fn fairness(values: &[f64]) -> f64 {
     jain(values.iter().copied())
 }
 
-/// One number of several.
+/// A function that reduces several numbers to one.
 type Reduction = fn(&[f64]) -> f64;
 
 const GOODPUT: &str = "goodput_bps";
 
-/// Of the goodputs, for short: `name()` of the line's flows, `name("group")` of that group's.
+/// Registers a function of goodputs: `name()` for the line's flows, `name("group")` for the flows
+/// of that group.
 fn of_goodput(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
     let functions: [(&'static str, Reduction); 5] = [
         ("goodput", sum),
@@ -84,7 +71,7 @@ fn of_goodput(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
             Ok(f(&at.borrow().values(GOODPUT, Some(group))?))
         });
     }
-    // Mean goodput over the mean of the flows of all named groups.
+    // The mean goodput divided by that of the flows of all named groups.
     let at = Rc::clone(run);
     engine.register_fn("normalised", move |group: &str, among: Array| -> Evaluated<f64> {
         let run = at.borrow();
@@ -99,7 +86,8 @@ fn of_goodput(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
     });
 }
 
-/// Of any field: `name("field")` of the line's flows, `name("field", "group")` of that group's.
+/// Registers a function of any field: `name("field")` for the line's flows, `name("field",
+/// "group")` for the flows of that group.
 fn of_flows(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
     let functions: [(&'static str, Reduction); 4] =
         [("sum", sum), ("mean", mean), ("max", max), ("min", min)];
@@ -125,7 +113,7 @@ fn of_flows(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
     });
 }
 
-/// Of a list of numbers.
+/// Registers functions of lists of numbers.
 fn of_lists(engine: &mut Engine) {
     let numbers = |list: Array| -> Evaluated<Vec<f64>> {
         let number = |value: Dynamic| {
@@ -171,7 +159,7 @@ fn of_time(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
     engine.register_fn("series", move |subject: &str, quantity: &str| -> Evaluated<TimeSeries> {
         at.borrow().series(subject, quantity)
     });
-    // The sum over the sources of a group, `bulk-1` and so on, at the times that all have.
+    // The sum over the sources of a group, such as `bulk-1`, at the times that all of them have.
     let at = Rc::clone(run);
     engine.register_fn(
         "group_series",
@@ -187,17 +175,18 @@ fn of_time(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
                 let curve = TimeSeries::new(series.points.clone());
                 total = Some(match total {
                     None => curve,
-                    // Others are sampled when something happens to a flow, and so at no common time.
+                    // Other quantities are sampled at events of a flow, so there are no common
+                    // times.
                     Some(_) if quantity != "goodput" => {
-                        let wanted = format!("expected goodput, not {quantity}, of several flows");
-                        return Err(wanted.into());
+                        let message = format!("expected goodput, not {quantity}, of several flows");
+                        return Err(message.into());
                     }
                     Some(total) => total.zip(&curve, |a, b| a + b),
                 });
             }
             match total {
                 Some(total) => Ok(total),
-                // Says what there is.
+                // The error lists the alternatives.
                 None => run.series(group, quantity),
             }
         },

@@ -12,13 +12,13 @@ fn chain(keys: &str, overrides: &[&str]) -> Result<Scenario, String> {
 }
 
 #[test]
-fn a_loop_that_takes_no_time_is_refused() {
+fn a_loop_that_takes_no_time_is_rejected() {
     let zero = "delay = \"0 s\"";
-    let wanted = "my.toml:6: link.wan.delay: expected more than 0 s, or a lower rate: packets of \
+    let expected = "my.toml:6: link.wan.delay: expected more than 0 s, or a lower rate: packets of \
                   flow go there and back in no time, so simulated time would stand still";
-    assert_eq!(chain(zero, &[]).expect_err("stands still"), wanted);
+    assert_eq!(chain(zero, &[]).expect_err("stands still"), expected);
     let rate = "delay = \"0 s\"\nrate = \"1000000 Gbit/s\"";
-    assert_eq!(chain(rate, &[]).expect_err("rounds to no time"), wanted);
+    assert_eq!(chain(rate, &[]).expect_err("rounds to no time"), expected);
     for ineffective in [
         "link.wan.delayed.fraction=0 %\nlink.wan.delayed.mean=9 ms\nlink.wan.delayed.deviation=0 s",
         "link.wan.delayed.fraction=100 %\nlink.wan.delayed.mean=0 s\nlink.wan.delayed.deviation=0 s",
@@ -38,7 +38,7 @@ fn a_loop_that_takes_no_time_is_refused() {
 }
 
 #[test]
-fn what_takes_time_or_ends_is_no_loop_without_time() {
+fn a_loop_that_takes_time_or_ends_is_accepted() {
     for keys in [
         "link.wan.rate=20 Mbit/s",
         "link.wan.delay=1 ns",
@@ -51,12 +51,12 @@ fn what_takes_time_or_ends_is_no_loop_without_time() {
     ] {
         let keys: Vec<&str> = keys.lines().collect();
         let scenario = chain("delay = \"0 s\"", &keys).expect("takes time");
-        assert!(!scenario.stands_still());
+        assert!(!scenario.is_stuck());
     }
 }
 
 #[test]
-fn a_loop_without_time_is_found_in_any_network() {
+fn a_loop_that_takes_no_time_is_found_in_any_network() {
     let zero = ["link.source.delay=0 s", "link.sink.delay=0 s", "link.bottleneck.delay=0 s"];
     let fast = ["link.source.rate=1000000 Gbit/s", "link.bottleneck.rate=1000000 Gbit/s"];
     let all: Vec<&str> = zero.into_iter().chain(fast).collect();
@@ -66,7 +66,7 @@ fn a_loop_without_time_is_found_in_any_network() {
     shared(&all[..4]).expect("the bottleneck takes time");
     let datagrams = ["traffic.bulk.app=udp", "traffic.bulk.size=1 kB", "traffic.bulk.interval=1ms"];
     let all: Vec<&str> = all.into_iter().chain(datagrams).collect();
-    shared(&all).expect("nobody waits for datagrams, and transfers pause");
+    shared(&all).expect("datagrams need no answer, and transfers pause");
     let restless =
         SHARED.replace("\"pareto\"", "\"constant\"").replace("pause.scale = \"1 s\"\n", "");
     let restless = restless.replace("pause.shape = 1.5", "pause.value = \"0 s\"");
@@ -75,7 +75,7 @@ fn a_loop_without_time_is_found_in_any_network() {
 }
 
 #[test]
-fn of_several_ways_all_take_no_time_where_it_stands_still() {
+fn time_is_stuck_only_if_every_way_takes_no_time() {
     let ways = |long: &str| {
         let text = format!(
             "duration = \"10 s\"\nvariants = [\"sack\"]\n[topology]\nkind = \"explicit\"\n\

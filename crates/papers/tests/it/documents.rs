@@ -1,4 +1,4 @@
-//! The files that the documentation shows whole can be run as they stand there.
+//! The complete files in the documentation are valid.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use unruffled_papers::experiment::Experiment;
 use unruffled_papers::reproduce::Plan;
 use unruffled_scenario::Scenario;
 
-/// The blocks of TOML in the documents, each with the place where it begins.
+/// Returns the blocks of TOML in the documents, each with its place.
 fn blocks() -> Vec<(String, String)> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let mut found = Vec::new();
@@ -27,7 +27,7 @@ fn blocks() -> Vec<(String, String)> {
     found
 }
 
-/// Plans what the block is, if it is a whole file; says which kind.
+/// Plans the block, if it is a complete file, and returns its kind.
 fn plan(place: &str, text: &str) -> Option<&'static str> {
     let table: toml::Table = toml::from_str(text).unwrap_or_else(|e| panic!("{place}: {e}"));
     if table.contains_key("id") {
@@ -55,7 +55,7 @@ fn plan(place: &str, text: &str) -> Option<&'static str> {
 }
 
 #[test]
-fn each_whole_file_in_the_documents_can_be_run() {
+fn each_whole_file_in_the_documentation_can_be_run() {
     let blocks = blocks();
     let kinds: Vec<_> = blocks.iter().filter_map(|(place, text)| plan(place, text)).collect();
     for (kind, least) in [("experiment", 1), ("scenario", 2), ("grid", 1)] {

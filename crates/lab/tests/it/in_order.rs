@@ -59,7 +59,7 @@ fn recorded(scenario: &Scenario, name: &str) -> RunRecord {
 
 #[test]
 fn flows_that_join_a_standing_queue_are_those_of_rack() {
-    let overload = include_str!("../../../docs/senders/overload.toml").to_owned();
+    let overload = include_str!("../../../../docs/senders/overload.toml").to_owned();
     let in_order = ["link.bottleneck.delayed.fraction=0%".to_owned()];
     let mut cases = vec![("overload".to_owned(), overload, &in_order[..])];
     // Queues of half a round trip to four.

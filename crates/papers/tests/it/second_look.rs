@@ -1,7 +1,7 @@
-//! Held against a second implementation of the papers' senders, in ns-2.35 and written apart from this
-//! project: `peers/ns2/second-look.csv` and `second-look-leads.csv`, where the two agree.
+//! Comparison with a second implementation of the papers' senders, in ns-2.35 and independent of
+//! this project: `peers/ns2/second-look.csv` and `second-look-leads.csv`, where the two agree.
 //!
-//! The runs are those of the experiments, of fewer points, lines and seeds.
+//! The runs are those of the experiments, with fewer points, lines and seeds.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -21,12 +21,12 @@ struct Number {
     x: Option<f64>,
     ns2: f64,
     seeds: u64,
-    /// `5 %` of ns-2's number, or an absolute one; empty where the two differ.
+    /// The tolerance: `5 %` of ns-2's number, or an absolute one; empty if the two differ.
     agrees_within: String,
 }
 
 impl Number {
-    /// How far apart the two may be; none where they differ.
+    /// Returns the tolerance as an absolute number; none if the two differ.
     fn tolerance(&self) -> Option<f64> {
         let text = self.agrees_within.as_str();
         let number = |text: &str| text.trim().parse::<f64>().expect("a number");
@@ -38,8 +38,8 @@ impl Number {
     }
 }
 
-/// A line of `second-look-leads.csv`: AVG-DEV over another sender, on the mean of all factors; of ad-6
-/// its rate as a share of the other's.
+/// A line of `second-look-leads.csv`: the lead of AVG-DEV over another sender, the mean over all
+/// factors; for ad-6 its rate as a share of the other's.
 #[derive(Clone, Debug, Deserialize)]
 struct Lead {
     experiment: String,
@@ -54,15 +54,15 @@ fn rows<T: serde::de::DeserializeOwned>(text: &str) -> Vec<T> {
 }
 
 fn numbers() -> Vec<Number> {
-    rows(include_str!("../../../peers/ns2/second-look.csv"))
+    rows(include_str!("../../../../peers/ns2/second-look.csv"))
 }
 
 fn leads() -> Vec<Lead> {
-    rows(include_str!("../../../peers/ns2/second-look-leads.csv"))
+    rows(include_str!("../../../../peers/ns2/second-look-leads.csv"))
 }
 
-/// The experiment without claims and drawings, of these lines, points and seeds, and with the senders'
-/// parameters as the second look had them.
+/// Returns the experiment without claims and drawings, with these lines, points and seeds, and with
+/// the parameters of the second implementation.
 fn reduced(id: &str, lines: &[&str], points: &[f64], seeds: u64, set: &[(&str, &str)]) -> String {
     let (_, text) = BUILTIN.iter().find(|(name, _)| *name == id).expect("is one of them");
     let mut table: Table = toml::from_str(text).expect("TOML");
@@ -86,8 +86,8 @@ fn reduced(id: &str, lines: &[&str], points: &[f64], seeds: u64, set: &[(&str, &
             part.as_table_mut().expect("a table").remove("lines");
         }
     };
-    let wanted = |part: &Table| lines.iter().any(|line| part["name"].as_str() == Some(line));
-    parts(&mut table, "line", &wanted);
+    let expected = |part: &Table| lines.iter().any(|line| part["name"].as_str() == Some(line));
+    parts(&mut table, "line", &expected);
     parts(&mut table, "measure", &|_| true);
     let settings = table.entry("set").or_insert_with(|| Value::Table(Table::new()));
     for (key, value) in set {
@@ -97,10 +97,10 @@ fn reduced(id: &str, lines: &[&str], points: &[f64], seeds: u64, set: &[(&str, &
     toml::to_string(&table).expect("TOML")
 }
 
-/// The mean over the seeds, by line, measure and point.
+/// The means over the seeds by line, measure and point.
 type Means = BTreeMap<(String, String), Vec<f64>>;
 
-/// What the runs of an experiment give.
+/// Runs an experiment and returns its points and means.
 fn means(text: &str) -> (Vec<f64>, Means) {
     let experiments = [Experiment::parse("reduced.toml", text, false).expect("makes sense")];
     let store = Mutex::new(Store::in_memory().expect("memory"));
@@ -119,7 +119,8 @@ fn means(text: &str) -> (Vec<f64>, Means) {
     (experiment.sweep.points.iter().map(|point| point.x).collect(), means)
 }
 
-/// All numbers of an experiment that agree do so, and there are as many as `at_least`.
+/// Checks that the numbers of an experiment are within their tolerances, and that there are at
+/// least `at_least` of them.
 fn agree(id: &str, at_least: usize, set: &[(&str, &str)]) {
     let of_it: Vec<Number> = numbers().into_iter().filter(|n| n.experiment == id).collect();
     let mut lines: Vec<&str> = of_it.iter().map(|n| n.line.as_str()).collect();
@@ -150,7 +151,7 @@ fn agree(id: &str, at_least: usize, set: &[(&str, &str)]) {
     assert_eq!(missed, 0, "too far from the second implementation:\n{list}");
 }
 
-/// The letter of line 24, as the second look had it in figure 6.
+/// The literal reading of line 24, as in figure 6 of the second implementation.
 #[test]
 fn tcp_pr_shares_as_in_figure_6() {
     let letter = ["tcp-pr", "tcp-pr-extreme", "tcp-pr-sack"];

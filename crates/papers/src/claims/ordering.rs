@@ -1,29 +1,29 @@
-//! Orderings: one above the other, or rising and falling, by the confidence interval of the
+//! Orderings: one curve above the other, rising or falling, by the confidence interval of the
 //! differences of the same seeds.
 
 use std::rc::Rc;
 
-use super::{Verdict, estimate};
+use super::verdict::{Verdict, estimate};
 use crate::claims::samples::{Mismatch, Samples};
 use unruffled_lab::statistics::Estimate;
 use unruffled_lab::text::short;
 
-/// A mean difference and its interval: which side of zero it is on.
+/// The side of zero on which a mean difference lies with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Below,
-    /// The interval holds zero.
+    /// The interval contains zero.
     Neither,
     Above,
 }
 
-/// Whether the difference and its interval are numbers.
+/// Returns whether the difference and its interval are numbers.
 fn is_known(difference: &Estimate) -> bool {
     difference.mean.is_finite() && difference.half_width.is_finite()
 }
 
 fn side(difference: &Estimate) -> Side {
-    // With one seed the interval has no width: the means decide.
+    // With one seed the interval has no width, so the means decide.
     if difference.mean - difference.half_width > 0.0 {
         Side::Above
     } else if difference.mean + difference.half_width < 0.0 {
@@ -33,7 +33,7 @@ fn side(difference: &Estimate) -> Side {
     }
 }
 
-/// At every point, `a − b` lies on a side that will do.
+/// Checks that `a − b` lies on an acceptable side at every point.
 fn ordering(
     a: &Samples,
     b: &Samples,
@@ -47,8 +47,8 @@ fn ordering(
     let failing: Vec<usize> = (0..estimates.len())
         .filter(|&i| !is_known(&estimates[i]) || !fits(side(&estimates[i])))
         .collect();
-    // The point that is nearest to failing, or of those that fail the farthest beyond it; what is no
-    // number is worst.
+    // The point that is nearest to failing, or the failing point that is farthest off. A point
+    // without a number is the worst.
     let badness = |i: &usize| match sign * estimates[*i].mean {
         gap if gap.is_nan() => f64::NEG_INFINITY,
         gap => gap,
@@ -93,12 +93,12 @@ pub(crate) fn not_above(a: &Samples, b: &Samples) -> Result<Verdict, Mismatch> {
     ordering(a, b, "not above", |side| side != Side::Above, -1.0)
 }
 
-/// Goes one way: the last point is beyond the first, and no neighbours go the other way.
+/// Checks for a trend: the last point is beyond the first, and no neighbours go the other way.
 fn monotone(a: &Samples, falling: bool) -> Result<Verdict, Mismatch> {
     if a.x.len() < 2 {
         return Err(Mismatch::Single(Rc::clone(&a.label)));
     }
-    let (wanted, other) =
+    let (required, other) =
         if falling { (Side::Below, Side::Above) } else { (Side::Above, Side::Below) };
     let step = |from: usize, to: usize| {
         let (from, to) = (&a.values[from], &a.values[to]);
@@ -116,7 +116,7 @@ fn monotone(a: &Samples, falling: bool) -> Result<Verdict, Mismatch> {
         measured += &format!(", but {verb} from {from} to {to}{}", a.place(at + 1));
     }
     let known = is_known(&whole) && (0..last).all(|i| is_known(&step(i, i + 1)));
-    let holds = known && side(&whole) == wanted && wrong.is_empty();
+    let holds = known && side(&whole) == required && wrong.is_empty();
     let expected = format!("{} {}", a.label, if falling { "falls" } else { "rises" });
     Ok(Verdict::new(holds, known, expected, measured))
 }

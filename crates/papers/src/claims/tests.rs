@@ -1,6 +1,10 @@
 //! Tests of verdicts, with numbers worked out by hand.
 
-use super::*;
+use super::combine::{joined, not};
+use super::limits::*;
+use super::ordering::*;
+use super::samples::Samples;
+use super::verdict::Verdict;
 
 fn at(label: &str, values: &[&[f64]]) -> Samples {
     let x: Vec<f64> = (1..=values.len()).map(|x| x as f64).collect();
@@ -8,7 +12,7 @@ fn at(label: &str, values: &[&[f64]]) -> Samples {
 }
 
 #[test]
-fn above_needs_every_point_beyond_the_interval_of_paired_differences() {
+fn above_requires_every_point_beyond_the_interval_of_paired_differences() {
     // The differences are 1, 1.1, 0.9: mean 1, far from 0, though the values themselves vary.
     let a = at("a", &[&[2.0, 11.1, 50.9]]);
     let b = at("b", &[&[1.0, 10.0, 50.0]]);
@@ -24,12 +28,12 @@ fn above_needs_every_point_beyond_the_interval_of_paired_differences() {
 }
 
 #[test]
-fn one_point_that_does_not_hold_is_enough_to_fail() {
+fn one_failing_point_fails_the_claim() {
     let (a, b) = (at("a", &[&[2.0], &[2.0], &[1.0]]), at("b", &[&[1.0], &[1.0], &[1.5]]));
     let verdict = above(&a, &b).unwrap();
     assert!(!verdict.holds);
-    let wanted = "not at 1 of 3 points, worst: 1 against 1.5 (difference -0.5) at 3";
-    assert_eq!(verdict.measured, wanted);
+    let expected = "not at 1 of 3 points, worst: 1 against 1.5 (difference -0.5) at 3";
+    assert_eq!(verdict.measured, expected);
     assert_eq!(verdict.expected, "a above b at every point");
 }
 
@@ -38,8 +42,8 @@ fn the_worst_point_is_one_that_fails() {
     // The least mean, 0.1, is beyond its interval; 1 ± 2.48 is not.
     let a = at("a", &[&[1.1, 1.1, 1.1], &[2.0, 10.0, 52.0]]);
     let b = at("b", &[&[1.0, 1.0, 1.0], &[1.0, 10.0, 50.0]]);
-    let wanted = "not at 1 of 2 points, worst: 21.33 against 20.33 (difference 1 ± 2.484) at 2";
-    assert_eq!(above(&a, &b).unwrap().measured, wanted);
+    let expected = "not at 1 of 2 points, worst: 21.33 against 20.33 (difference 1 ± 2.484) at 2";
+    assert_eq!(above(&a, &b).unwrap().measured, expected);
 }
 
 #[test]
@@ -50,7 +54,7 @@ fn equal_is_neither_above_nor_below() {
 }
 
 #[test]
-fn what_is_no_number_holds_nothing() {
+fn without_numbers_no_verdict_holds() {
     let a = at("a", &[&[f64::NAN], &[1.0]]);
     let one = Samples::number(1.0);
     for verdict in [
@@ -79,7 +83,7 @@ fn limits_hold_at_every_point_by_the_means() {
 }
 
 #[test]
-fn a_papers_range_is_widened_by_a_tenth_of_its_ends() {
+fn a_range_of_a_paper_is_widened_by_a_tenth_of_its_ends() {
     let a = at("a", &[&[0.30], &[0.90]]);
     assert!(within(&a, 0.65, 0.8).holds, "0.6 on average: 0.585 to 0.88");
     assert!(!within(&a, 0.67, 0.8).holds, "0.603 to 0.88");
@@ -91,22 +95,22 @@ fn a_papers_range_is_widened_by_a_tenth_of_its_ends() {
 }
 
 #[test]
-fn close_is_of_the_means() {
+fn close_compares_means() {
     let (a, b) = (at("a", &[&[1.0, 1.1]]), at("b", &[&[1.1, 1.0]]));
     assert!(close_by(&a, &b, 0.05).unwrap().holds);
     assert!(!close_by(&a, &Samples::number(1.2), 0.05).unwrap().holds);
 }
 
 #[test]
-fn curves_are_close_on_the_mean_of_all_points_and_beside_it_at_every_point() {
+fn closeness_is_judged_on_the_mean_of_all_points_and_at_every_point() {
     let one = Samples::number(1.0);
     // Ratios 0.9, 1, 1.16: 1.02 on the mean, but two of three points are farther than 5 %.
     let wide = at("a", &[&[0.9], &[1.0], &[1.16]]);
     let verdict = close_by(&wide, &one, 0.05).unwrap();
     assert_eq!((verdict.holds, verdict.at_every_point), (true, Some(false)));
     assert_eq!(verdict.expected, "a within 5 % of 1 on the mean of all points");
-    let wanted = "mean ratio 1.02; not at 2 of 3 points, worst: 1.16 at 3";
-    assert_eq!(verdict.measured, wanted);
+    let expected = "mean ratio 1.02; not at 2 of 3 points, worst: 1.16 at 3";
+    assert_eq!(verdict.measured, expected);
     // 0.98, 1.03: 1.005, and each within 5 %.
     let near = close_by(&at("a", &[&[0.98], &[1.03]]), &one, 0.05).unwrap();
     assert_eq!((near.holds, near.at_every_point), (true, Some(true)));
@@ -127,9 +131,9 @@ fn curves_are_close_on_the_mean_of_all_points_and_beside_it_at_every_point() {
 }
 
 #[test]
-fn of_several_verdicts_some_are_of_curves() {
+fn verdicts_on_curves_and_others_are_combined() {
     let plain = |holds| Verdict::new(holds, true, "e".to_owned(), "m".to_owned());
-    let curves = |holds, strictly| plain(holds).of_curves(strictly);
+    let curves = |holds, strictly| plain(holds).with_every_point(Some(strictly));
     for (verdicts, all, any) in [
         (vec![plain(true), plain(false)], (false, None), (true, None)),
         (vec![plain(true), curves(true, false)], (true, Some(false)), (true, Some(true))),
@@ -167,7 +171,7 @@ fn flat_is_within_a_share_of_the_mean() {
 }
 
 #[test]
-fn of_several_the_failing_are_told() {
+fn failures_among_several_pairs_are_shown() {
     let verdict = |holds| Verdict::new(holds, true, "e".to_owned(), "m".to_owned());
     let (yes, no) = (verdict(true), verdict(false));
     let both = joined(vec![yes.clone(), no.clone()], true);

@@ -1,5 +1,5 @@
-//! The experiments that ship with the program make sense: each loads, full and quick, its scenario
-//! at every point, its claims with made-up numbers.
+//! The built-in experiments are valid: each loads in full and quick, with its scenario at every
+//! point, and its claims with made-up numbers.
 
 use unruffled_papers::experiment::{BUILTIN, Experiment};
 use unruffled_papers::reproduce::Plan;

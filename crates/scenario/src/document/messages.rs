@@ -58,14 +58,14 @@ mod tests {
 
     #[test]
     fn messages_name_keys_and_tables_and_no_types_of_rust() {
-        for (message, wanted) in [
+        for (message, expected) in [
             ("unknown field `a`, expected `b` or `c`", "unknown key: expected b or c"),
             ("unknown variant `bar`, expected one of `line`, `bars`", "expected one of line, bars"),
             ("invalid type: integer `3`, expected struct Seeds", "expected a table, found 3"),
             ("invalid type: map, expected a sequence", "expected a list, found a table"),
         ] {
             let message = of_deserializer(message);
-            assert!(message.starts_with(wanted), "{message}");
+            assert!(message.starts_with(expected), "{message}");
         }
     }
 }

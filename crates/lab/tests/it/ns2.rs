@@ -12,7 +12,7 @@ use unruffled_lab::cancel::never;
 use unruffled_lab::run::run;
 use unruffled_tcp::Variant;
 
-const POINTS: &str = include_str!("../../../peers/ns2/points.csv");
+const POINTS: &str = include_str!("../../../../peers/ns2/points.csv");
 const SEEDS: u64 = 5;
 
 /// Where our sender and ns-2's are further apart than that, and were left so (delayed acknowledgements):
@@ -202,7 +202,7 @@ fn over_two_paths(share: u32, duplicates: &str) -> (f64, f64) {
 #[test]
 fn sack_agrees_over_two_paths_where_duplicates_count_as_in_ns2() {
     let shares =
-        csv::Reader::from_reader(include_str!("../../../peers/ns2/two-paths.csv").as_bytes())
+        csv::Reader::from_reader(include_str!("../../../../peers/ns2/two-paths.csv").as_bytes())
             .into_deserialize()
             .collect::<Result<Vec<Share>, _>>()
             .expect("two-paths.csv has these columns");

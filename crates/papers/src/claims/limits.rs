@@ -1,16 +1,16 @@
-//! Limits: means beside numbers of the paper, or beside each other's.
+//! Limits: comparisons of means with numbers of the paper, or with each other.
 
-use super::{ON_THE_MEAN, Verdict, estimate};
+use super::verdict::{ON_THE_MEAN, Verdict, estimate};
 use crate::claims::samples::{Mismatch, Samples};
 use crate::claims::tolerance;
 use unruffled_lab::text::short;
 
-/// All means lie between the two limits; `expected` says so in words.
+/// Checks that all means lie between the two limits; `expected` describes that.
 fn limits(a: &Samples, low: f64, high: f64, expected: String) -> Verdict {
     let means = a.means();
     let beyond = |mean: f64| match f64::max(low - mean, mean - high) {
         beyond if beyond > 0.0 || low <= mean && mean <= high => beyond,
-        // The mean, or a limit, is no number.
+        // The mean or a limit is NaN.
         _ => f64::INFINITY,
     };
     let failing = means.iter().filter(|&&m| beyond(m) > 0.0).count();
@@ -19,7 +19,7 @@ fn limits(a: &Samples, low: f64, high: f64, expected: String) -> Verdict {
     Verdict::new(known && failing == 0 && !means.is_empty(), known, expected, measured)
 }
 
-/// The range of the means, or the worst of them.
+/// Describes the range of the means, or the worst of them.
 fn measured(a: &Samples, means: &[f64], failing: usize, beyond: impl Fn(f64) -> f64) -> String {
     let by = |i: &usize, j: &usize| beyond(means[*i]).total_cmp(&beyond(means[*j]));
     let Some(worst) = (0..means.len()).max_by(by) else { return "no points".to_owned() };
@@ -52,12 +52,12 @@ pub(crate) fn at_most(a: &Samples, high: f64) -> Verdict {
     limits(a, f64::NEG_INFINITY, high, expected)
 }
 
-/// The paper's range, widened.
+/// Widens the range that the paper gives.
 fn widened(low: f64, high: f64) -> (f64, f64) {
-    (low - low.abs() * tolerance::RANGE, high + high.abs() * tolerance::RANGE)
+    (low - low.abs() * tolerance::RANGE_MARGIN, high + high.abs() * tolerance::RANGE_MARGIN)
 }
 
-/// The mean over all points lies in the paper's range.
+/// Checks that the mean over all points lies in the paper's range.
 pub(crate) fn within(a: &Samples, low: f64, high: f64) -> Verdict {
     let (lowest, highest) = widened(low, high);
     let mean = if a.x.len() > 1 { "on average " } else { "" };
@@ -74,7 +74,7 @@ pub(crate) fn within(a: &Samples, low: f64, high: f64) -> Verdict {
     limits(&of_all, lowest, highest, expected)
 }
 
-/// Every point lies in the paper's range.
+/// Checks that every point lies in the paper's range.
 pub(crate) fn within_everywhere(a: &Samples, low: f64, high: f64) -> Verdict {
     let (lowest, highest) = widened(low, high);
     let expected = format!(
@@ -89,9 +89,9 @@ pub(crate) fn within_everywhere(a: &Samples, low: f64, high: f64) -> Verdict {
     limits(a, lowest, highest, expected)
 }
 
-/// The paper's number, or as near as may be.
+/// Checks that the means are near the paper's number.
 pub(crate) fn near(a: &Samples, number: f64) -> Verdict {
-    near_by(a, number, tolerance::ABSOLUTE)
+    near_by(a, number, tolerance::MAX_DISTANCE)
 }
 
 pub(crate) fn near_by(a: &Samples, number: f64, share: f64) -> Verdict {
@@ -101,11 +101,13 @@ pub(crate) fn near_by(a: &Samples, number: f64, share: f64) -> Verdict {
     limits(a, number - room, number + room, expected)
 }
 
-/// `a` and `b` are the same but for a share of `b`: curves on the mean of all points. The papers say
-/// “about” or “close” of a curve as a whole; at every point is a stricter bar, which is judged beside it.
+/// Checks that `a` and `b` differ at most by a share of `b`, for curves on the mean of all points.
+/// The papers use “about” or “close” for a curve as a whole. The stricter criterion, at every
+/// point, is judged separately.
 pub(crate) fn close_by(a: &Samples, b: &Samples, share: f64) -> Result<Verdict, Mismatch> {
     let ratio = a.zip(b, format!("{} / {}", a.label, b.label), |a, b| a / b)?;
-    // Of means, as curves are of means: seeds in which both are small would count most.
+    // Means are compared, because curves show means; otherwise seeds in which both are small would
+    // count most.
     let (over, under) = (a.means(), b.means());
     let pick = |of: &[f64], i: usize| if of.len() == 1 { of[0] } else { of[i] };
     let ratios: Vec<Vec<f64>> =
@@ -126,10 +128,10 @@ pub(crate) fn close_by(a: &Samples, b: &Samples, share: f64) -> Result<Verdict, 
         false => format!("mean ratio {}; {}", verdict.measured, each.measured),
     };
     let (holds, known) = (verdict.holds && each.known, verdict.known && each.known);
-    Ok(Verdict::new(holds, known, verdict.expected, measured).of_curves(each.holds))
+    Ok(Verdict::new(holds, known, verdict.expected, measured).with_every_point(Some(each.holds)))
 }
 
-/// No point is farther from the mean of all than a share of it.
+/// Checks that no point is farther from the mean of all than a share of it.
 pub(crate) fn flat_by(a: &Samples, share: f64) -> Verdict {
     let mean = a.mean();
     let expected = format!("{} constant to {} %", a.label, short(share * 100.0));

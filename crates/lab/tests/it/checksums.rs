@@ -62,9 +62,9 @@ const SCENARIOS: &[(&str, &[&str])] = &[
 ];
 
 const OWN: &[(&str, &str)] = &[
-    ("harsh", include_str!("checksums/harsh.toml")),
-    ("shared", include_str!("checksums/shared.toml")),
-    ("spread", include_str!("checksums/spread.toml")),
+    ("harsh", include_str!("../checksums/harsh.toml")),
+    ("shared", include_str!("../checksums/shared.toml")),
+    ("spread", include_str!("../checksums/spread.toml")),
 ];
 
 /// The scenarios that senders with another value of a parameter meet.
@@ -129,7 +129,7 @@ fn every_sender_does_what_it_did() {
         differ.is_empty(),
         "{} of {} runs are not those of tests/checksums.txt:\n{shown}\n\
          If they are meant to differ, write the file anew, and say in the commit why:\n  \
-         {REWRITE}=1 cargo test -p unruffled-lab --test checksums",
+         {REWRITE}=1 cargo test -p unruffled-lab --test it checksums",
         differ.len(),
         sums.len(),
     );

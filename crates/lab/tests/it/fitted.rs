@@ -1,12 +1,8 @@
 //! The loop closes: over the path that is fitted to a capture, the sender that was captured delivers
 //! about what the capture shows, and packets are as late.
 
-#[path = "paths/one_link.rs"]
-mod one_link;
-mod paths;
-
-use one_link::scenario;
-use paths::{CASES, analysed};
+use super::one_link::scenario;
+use super::paths::{CASES, analysed};
 use unruffled_capture::Direction;
 use unruffled_lab::cancel::never;
 use unruffled_lab::capture::Capture;
@@ -37,7 +33,8 @@ fn goodputs(scenario: &Scenario) -> [f64; 5] {
 }
 
 fn fitted_to(direction: &Direction, sender: &str) -> Fit {
-    fit::fit("case.pcapng", direction, &fit::losses(direction), sender, never()).unwrap()
+    let losses = fit::losses(direction);
+    fit::fit("case.pcapng", direction, &losses, sender, never()).expect("fits")
 }
 
 #[test]

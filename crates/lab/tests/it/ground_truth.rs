@@ -1,17 +1,11 @@
 //! What the analysis of a capture says, against what happened: runs of the simulator, captured at
 //! either end, over paths of all kinds.
 
-#[path = "paths/expected.rs"]
-mod expected;
-#[path = "paths/one_link.rs"]
-mod one_link;
-mod paths;
-
 use std::collections::{BTreeMap, HashMap};
 
-use expected::{Expected, told};
-use one_link::scenario;
-use paths::{CASES, analysed};
+use super::expected::{Expected, late_times, told};
+use super::one_link::scenario;
+use super::paths::{CASES, analysed};
 use unruffled_lab::cancel::never;
 use unruffled_lab::capture::Capture;
 use unruffled_lab::run;
@@ -74,7 +68,7 @@ impl Truth {
                 |&&(at, _): &&(Instant, usize)| self.end.since(at) < Duration::from_secs(1);
             untold += arrivals.iter().skip(1).filter(lately).count() as u64;
         }
-        let late_times = expected::late_times(&mut originals);
+        let late_times = late_times(&mut originals);
         Expected {
             late: late_times.len() as f64 / originals.len() as f64,
             late_times,

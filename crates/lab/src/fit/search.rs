@@ -1,0 +1,296 @@
+//! The search for the path that fits a capture: a sender is simulated over candidates.
+
+use std::io::BufWriter;
+
+use pcap_file::PcapError;
+use rayon::prelude::*;
+use unruffled_capture::{Analyzer, Direction, DurationSummary, Limits, Source, read};
+use unruffled_measure::End;
+use unruffled_tcp::Variant;
+use unruffled_units::Duration;
+
+use super::losses::{Blamed, Losses};
+use super::path::{Loss, Measured, measured, scenario};
+
+use crate::cancel::CancellationToken;
+use crate::capture::Capture;
+use crate::error::FitError;
+use crate::run;
+use unruffled_scenario::Scenario;
+
+/// The sender that is run to see how well a path fits: today's Linux.
+pub const OBSERVED: &str = "rack+cubic";
+
+/// How often the share of late packets is corrected.
+const ROUNDS: usize = 2;
+
+/// Seeds whose mean goodput a fit is judged by.
+const SEEDS: u64 = 3;
+
+/// So many segments lost at a time are lost in spells.
+const SPELL: f64 = 2.0;
+
+/// Packets that are simulated for a fit before what is nearest by then is good enough.
+const BUDGET: u64 = 10_000_000;
+
+/// Octets of a simulated capture that are written at a time: as many as a pipe holds.
+const WRITTEN: usize = 1 << 16;
+
+/// A fit that is this near, as the logarithm of a ratio, is not looked at again.
+const NEAR: f64 = 0.03;
+
+/// So much further away is a fit that loses less than half as many segments, or more than twice as
+/// many, as were captured.
+const OTHER_LOSSES: f64 = 0.1;
+
+/// A path that was fitted to a transfer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fit {
+    /// The scenario.
+    pub toml: String,
+    /// The same without late packets.
+    pub in_order: String,
+    /// Both without losses but those of its queue, where the path has others.
+    pub lossless: Option<[String; 2]>,
+    /// Whose doing the losses were.
+    pub losses: Losses,
+    /// The rate of the path, in bits per second.
+    pub rate_bps: f64,
+    /// Whether the transfer filled the path; if not, the rate is a lower bound.
+    pub filled: bool,
+    /// Who was run over it.
+    pub sender: String,
+    /// What the capture shows, in bits per second.
+    pub observed_bps: f64,
+    /// What the sender delivers over the fitted path in the same time, the mean of three seeds.
+    pub simulated_bps: f64,
+    /// The share of packets late, as observed and as the simulation gives it.
+    pub late: (f64, f64),
+    /// The Kolmogorov–Smirnov distance of the two distributions of late times.
+    pub distance: Option<f64>,
+}
+
+/// A path as one of two readings of the losses has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The scenario.
+    pub toml: String,
+    /// Whether the path loses nothing but what its queue drops.
+    pub lossless: bool,
+}
+
+impl Fit {
+    /// The path by the likelier reading of the losses, and, where the path as fitted has losses of its
+    /// own, by the other.
+    pub fn readings(&self) -> (Reading, Option<Reading>) {
+        let Some([lossless, _]) = &self.lossless else {
+            return (Reading { toml: self.toml.clone(), lossless: true }, None);
+        };
+        let lossy = Reading { toml: self.toml.clone(), lossless: false };
+        let lossless = Reading { toml: lossless.clone(), lossless: true };
+        match self.losses.lossless() {
+            true => (lossless, Some(lossy)),
+            false => (lossy, Some(lossless)),
+        }
+    }
+
+    /// What the sender delivers over one of the readings, for as long as the transfer took.
+    ///
+    /// # Errors
+    /// An unknown sender, or [`FitError::Cancelled`].
+    pub fn delivers(
+        &self,
+        reading: &Reading,
+        direction: &Direction,
+        cancel: &CancellationToken,
+    ) -> Result<f64, FitError> {
+        if reading.toml == self.toml {
+            return Ok(self.simulated_bps);
+        }
+        let scenario = same_time(&reading.toml, direction)?;
+        goodput_bps(&scenario, &Variant::parse(&self.sender)?, cancel)
+    }
+
+    /// How far the goodputs are apart: the logarithm of their ratio.
+    pub(super) fn misfit(&self) -> f64 {
+        apart(self.simulated_bps, self.observed_bps)
+    }
+}
+
+/// The logarithm of the ratio of two numbers, without its sign.
+fn apart(one: f64, other: f64) -> f64 {
+    (one.max(1e-9) / other.max(1e-9)).ln().abs()
+}
+
+/// Fits a path to what `direction` shows, and runs `sender` over it.
+///
+/// # Errors
+/// What the capture lacks, an unknown sender, or [`FitError::Cancelled`].
+pub fn fit(
+    name: &str,
+    direction: &Direction,
+    losses: &Losses,
+    sender: &str,
+    cancel: &CancellationToken,
+) -> Result<Fit, FitError> {
+    let variant = Variant::parse(sender)?;
+    let path = measured(direction)?;
+    let mut best: Option<(f64, Fit)> = None;
+    let mut packets = 0;
+    // Simulated senders count acknowledgements where a scenario does not say otherwise.
+    for (loss, path) in [path.clone(), path.counting_acks()].iter().flat_map(|path| {
+        candidates(direction, path, losses.decision).into_iter().map(move |loss| (loss, path))
+    }) {
+        let mut path = path.clone();
+        for round in 0..=ROUNDS {
+            cancel.check()?;
+            let (fit, simulated) = attempt(name, direction, losses, &path, loss, &variant, cancel)?;
+            packets += (1 + SEEDS) * simulated.traffic.segments;
+            let lost = [direction, &simulated].map(|seen| seen.losses.lost.max(1) as f64);
+            let others = apart(lost[0], lost[1]) > f64::ln(2.0);
+            let misfit = fit.misfit() + if others { OTHER_LOSSES } else { 0.0 };
+            let (observed, seen) = fit.late;
+            if best.as_ref().is_none_or(|(least, _)| misfit < *least) {
+                best = Some((misfit, fit));
+            }
+            // Late packets that nobody overtakes are not seen: as many more are late as are not.
+            let alike = apart(observed, seen) < NEAR || path.turn.is_some();
+            if round == ROUNDS || seen == 0.0 || alike || packets > BUDGET {
+                break;
+            }
+            path.late = (path.late * observed / seen).min(1.0);
+        }
+        if packets > BUDGET || best.as_ref().is_some_and(|(least, _)| *least < NEAR) {
+            break;
+        }
+    }
+    best.map(|(_, fit)| fit).ok_or(FitError::NoPath)
+}
+
+/// Whether so much is seen of a transfer that a path can be fitted to it.
+pub fn is_long_enough(direction: &Direction) -> bool {
+    measured(direction).is_ok()
+}
+
+/// What the path itself may lose, the simplest first: nothing, where losses are the queue's own;
+/// packets in spells, where a recovery repairs several; packets at random, whose share is known to
+/// two standard errors, the square root of their number.
+fn candidates(direction: &Direction, path: &Measured, blamed: Blamed) -> Vec<Loss> {
+    let losses = &direction.losses;
+    if losses.lost == 0 {
+        return vec![Loss::None];
+    }
+    let windows = &direction.windows;
+    let events = (windows.recoveries - windows.spurious_recoveries).max(1) as f64;
+    let together = losses.lost as f64 / events;
+    let spells = (together >= SPELL).then(|| Loss::Spells {
+        fraction: events / direction.traffic.segments.max(1) as f64,
+        length_ms: together * path.spacing_ms(direction),
+    });
+    let error = (2.0 / (losses.lost as f64).sqrt()).min(1.0);
+    let random = [1.0, 1.0 - error, 1.0 + error].map(|part| Loss::Random(losses.ratio * part));
+    // Losses that do not depend on the queue are none that it explains.
+    let none = (blamed != Blamed::Path).then_some(Loss::None);
+    none.into_iter().chain(spells).chain(random).collect()
+}
+
+/// Runs the sender over the path; tells how that fits, and what a capture of it shows.
+fn attempt(
+    name: &str,
+    direction: &Direction,
+    losses: &Losses,
+    path: &Measured,
+    loss: Loss,
+    variant: &Variant,
+    cancel: &CancellationToken,
+) -> Result<(Fit, Direction), FitError> {
+    let toml = scenario(name, direction, path, loss);
+    let in_order = scenario(name, direction, &path.in_order(), loss);
+    let lossless = (loss != Loss::None)
+        .then(|| [path, &path.in_order()].map(|path| scenario(name, direction, path, Loss::None)));
+    let parsed = same_time(&toml, direction)?;
+    let (simulated, delivers) = rayon::join(
+        || simulate(&parsed, variant, cancel),
+        || goodput_bps(&parsed, variant, cancel),
+    );
+    let simulated = simulated?;
+    let distance = late_times(direction).zip(late_times(&simulated));
+    let fit = Fit {
+        toml,
+        in_order,
+        lossless,
+        losses: losses.clone(),
+        rate_bps: path.rate_bps,
+        filled: path.filled,
+        sender: variant.name().to_owned(),
+        observed_bps: direction.traffic.goodput_bps,
+        simulated_bps: delivers?,
+        late: (direction.reordering().ratio, simulated.reordering().ratio),
+        distance: distance.map(|(ours, theirs)| kolmogorov_smirnov(ours, theirs)),
+    };
+    Ok((fit, simulated))
+}
+
+/// The scenario, for as long as the transfer took: what slow start costs is in both.
+pub(super) fn same_time(toml: &str, direction: &Direction) -> Result<Scenario, FitError> {
+    let scenario = Scenario::parse("the fitted path", toml, &[])?;
+    let transfer = Duration::from_nanos((direction.traffic.transfer_s.max(0.1) * 1e9) as u64);
+    Ok(Scenario { duration: transfer.min(scenario.duration), ..scenario })
+}
+
+/// What the sender delivers over a path, the mean of some seeds.
+pub(super) fn goodput_bps(
+    scenario: &Scenario,
+    variant: &Variant,
+    cancel: &CancellationToken,
+) -> Result<f64, FitError> {
+    let goodput = |seed| {
+        let row = run::run(scenario, variant, seed, None, cancel)?;
+        Ok::<f64, FitError>(row.flow.goodput_bps)
+    };
+    let all: Vec<f64> = (1..=SEEDS).into_par_iter().map(goodput).collect::<Result<_, _>>()?;
+    Ok(all.iter().sum::<f64>() / all.len() as f64)
+}
+
+fn late_times(direction: &Direction) -> Option<&DurationSummary> {
+    direction.reordering().late_time.as_ref()
+}
+
+/// What the analysis says of a run over the fitted path, captured at the sender: read while it runs, since
+/// a fast path's capture takes hundreds of megabytes.
+pub(super) fn simulate(
+    scenario: &Scenario,
+    variant: &Variant,
+    cancel: &CancellationToken,
+) -> Result<Direction, FitError> {
+    let (reader, writer) = std::io::pipe().map_err(PcapError::IoError)?;
+    let write = || {
+        let mut capture = Capture::at(End::Sender, BufWriter::with_capacity(WRITTEN, writer))?;
+        run::run(scenario, variant, 1, Some(&mut capture), cancel)?;
+        capture.finish().map_err(FitError::from)
+    };
+    let mut analyzer = Analyzer::new(Limits::default());
+    std::thread::scope(|scope| {
+        let written = scope.spawn(write);
+        let source = Source::new(Box::new(reader), None);
+        let read = source.and_then(|source| read(source, |frame| analyzer.frame(frame)));
+        written.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        read.map_err(FitError::from)
+    })?;
+    let analysis = analyzer.finish();
+    let connection = analysis.connections.into_iter().next();
+    let [client, server] = connection.ok_or(FitError::NothingSent)?.directions;
+    Ok(if client.traffic.segments >= server.traffic.segments { client } else { server })
+}
+
+/// The largest distance between two distribution functions, told from percentiles, which are exact
+/// to 1 %: values that differ by less than both of them may are not told apart.
+fn kolmogorov_smirnov(one: &DurationSummary, other: &DurationSummary) -> f64 {
+    let (one, other) = (&one.percentiles_ms, &other.percentiles_ms);
+    let share = |percentiles: &[f64], at: f64| {
+        percentiles.partition_point(|&ms| ms <= at) as f64 / percentiles.len() as f64
+    };
+    let beyond = |one: &[f64], other: &[f64], at: f64| share(one, at) - share(other, at * 1.02);
+    let places = one.iter().chain(other);
+    places.map(|&at| beyond(one, other, at).max(beyond(other, one, at))).fold(0.0, f64::max)
+}

@@ -1,0 +1,16 @@
+//! A scenario without some of its traffic.
+
+use unruffled_scenario::{Arrivals, Scenario, Traffic};
+use unruffled_units::{Duration, Instant};
+
+/// The same with only the groups that `stays` picks. The others keep their places, so that what is
+/// random stays as it is, and start after the end.
+pub(crate) fn without(scenario: &Scenario, stays: impl Fn(&Traffic) -> bool) -> Scenario {
+    let mut scenario = scenario.clone();
+    let after = Instant::ZERO + scenario.duration + Duration::from_secs(1);
+    for group in scenario.traffic.iter_mut().filter(|group| !stays(group)) {
+        group.arrivals = Arrivals::At(after);
+        group.stop = None;
+    }
+    scenario
+}

@@ -1,0 +1,168 @@
+//! A comparison as CSV and JSON.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use unruffled_measure::{FlowRecord, LinkRecord, RunRecord};
+
+use crate::metric::GOODPUT;
+use crate::record::{Beside, Comparison, RunRow, VariantRuns};
+use crate::statistics::Estimate;
+use crate::summary::{MEANS, Summary, reference_in_words, summaries};
+use crate::text::of_csv;
+
+/// The runs as CSV: a header with the names of the run and of
+/// [`METRICS`](crate::metric::METRICS), then one line per run.
+pub fn csv(comparison: &Comparison) -> String {
+    rows_csv(&comparison.variants)
+}
+
+/// The runs of these variants as CSV.
+pub(crate) fn rows_csv<'a>(variants: impl IntoIterator<Item = &'a VariantRuns>) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in variants.into_iter().flat_map(|v| &v.rows) {
+        writer.serialize(row).expect("rows are flat, and memory takes every write");
+    }
+    of_csv(writer)
+}
+
+/// The comparison as one JSON object: `rows` holds one object per run, `variants` the means over
+/// the seeds. Numbers that do not exist are `null`. Ends with a line feed.
+pub fn json(comparison: &Comparison) -> String {
+    let document = Document {
+        scenario: &comparison.scenario,
+        undisturbed_bps: comparison.reference.bps(),
+        reference: Measure {
+            name: "undisturbed",
+            about: reference_in_words(comparison),
+            limit: comparison.reference.limit.name(),
+        },
+        beside: comparison.beside.iter().map(Besides::of).collect(),
+        notes: &comparison.notes,
+        rows: comparison.variants.iter().flat_map(|v| &v.rows).collect(),
+        variants: summaries(comparison).into_iter().map(|s| Means::of(s, comparison)).collect(),
+        flows: counted(comparison, |record| &record.flows),
+        links: counted(comparison, |record| &record.links),
+    };
+    let text = serde_json::to_string_pretty(&document).expect("the document has string keys only");
+    text + "\n"
+}
+
+#[derive(serde::Serialize)]
+struct Document<'a> {
+    scenario: &'a str,
+    undisturbed_bps: f64,
+    reference: Measure,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    beside: Vec<Besides<'a>>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
+    rows: Vec<&'a RunRow>,
+    variants: Vec<Means<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    flows: Vec<Counted<'a, FlowRecord>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    links: Vec<Counted<'a, LinkRecord>>,
+}
+
+/// What shares are taken of.
+#[derive(serde::Serialize)]
+struct Measure {
+    name: &'static str,
+    about: String,
+    limit: &'static str,
+}
+
+/// What other traffic gets without the compared sender.
+#[derive(serde::Serialize)]
+struct Besides<'a> {
+    traffic: &'a str,
+    alone_bps: Interval,
+}
+
+impl<'a> Besides<'a> {
+    fn of(beside: &'a Beside) -> Self {
+        let alone = Estimate::of(beside.alone_bps.iter().copied());
+        Self { traffic: &beside.group, alone_bps: Interval::of(alone, beside.alone_bps.len()) }
+    }
+}
+
+/// What was counted of one flow or link in one run.
+#[derive(serde::Serialize)]
+struct Counted<'a, T> {
+    variant: &'a str,
+    seed: u64,
+    #[serde(flatten)]
+    record: &'a T,
+}
+
+/// All flows or links of all runs, where there are several flows.
+fn counted<'a, T>(
+    comparison: &'a Comparison,
+    of: impl Fn(&'a RunRecord) -> &'a Vec<T>,
+) -> Vec<Counted<'a, T>> {
+    let mut all = Vec::new();
+    for runs in &comparison.variants {
+        for (row, record) in runs.rows.iter().zip(&runs.records) {
+            let (variant, seed) = (runs.name.as_str(), row.seed);
+            all.extend(of(record).iter().map(|record| Counted { variant, seed, record }));
+        }
+    }
+    all
+}
+
+/// A mean and the half-width of its 95 % confidence interval; a single run has none.
+#[derive(serde::Serialize)]
+struct Interval {
+    mean: f64,
+    ci95: Option<f64>,
+}
+
+impl Interval {
+    fn of(Estimate { mean, half_width }: Estimate, runs: usize) -> Self {
+        Self { mean, ci95: (runs > 1).then_some(half_width) }
+    }
+}
+
+/// A [`Summary`] as `--json` prints it, and the goodput of the traffic beside it.
+struct Means<'a>(Summary<'a>, Vec<Goodput<'a>>);
+
+/// The goodput of other traffic beside the compared sender.
+#[derive(serde::Serialize)]
+struct Goodput<'a> {
+    traffic: &'a str,
+    goodput_bps: Interval,
+}
+
+impl<'a> Means<'a> {
+    fn of(summary: Summary<'a>, comparison: &'a Comparison) -> Self {
+        let runs = comparison.variants.iter().find(|runs| runs.name == summary.variant);
+        let records = runs.map_or(&[][..], |runs| &runs.records);
+        let beside = comparison.beside.iter().map(|beside| Goodput {
+            traffic: &beside.group,
+            goodput_bps: Interval::of(
+                Estimate::of(records.iter().map(|record| record.goodput_bps(&beside.group))),
+                records.len(),
+            ),
+        });
+        let beside = beside.collect();
+        Self(summary, beside)
+    }
+}
+
+impl Serialize for Means<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(summary, beside) = self;
+        let interval = |estimate: Estimate| Interval::of(estimate, summary.runs);
+        let mut means = serializer.serialize_map(None)?;
+        means.serialize_entry("variant", summary.variant)?;
+        means.serialize_entry("runs", &summary.runs)?;
+        means.serialize_entry(GOODPUT.name, &interval(summary.goodput_bps))?;
+        means.serialize_entry("share_of_undisturbed", &interval(summary.share))?;
+        for metric in &MEANS {
+            means.serialize_entry(metric.name, &summary.estimate(metric).map(interval))?;
+        }
+        if !beside.is_empty() {
+            means.serialize_entry("beside", beside)?;
+        }
+        means.end()
+    }
+}

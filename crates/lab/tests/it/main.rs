@@ -1,0 +1,15 @@
+//! The integration tests of the crate, in one binary.
+
+mod beside;
+mod checksums;
+mod expected;
+mod fitted;
+mod ground_truth;
+mod in_order;
+mod losses;
+mod networks;
+mod ns2;
+mod one_link;
+mod paths;
+mod senders;
+mod shares;

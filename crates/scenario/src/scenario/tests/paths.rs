@@ -1,0 +1,230 @@
+//! Links, impairments and networks.
+
+use super::*;
+
+#[test]
+fn a_queue_may_drop_at_random() {
+    let red = ["queue=200", "red.min=20", "red.max=60", "red.weight=0.002"];
+    let red = red.map(|key| format!("link.bottleneck.{key}"));
+    let scenario = Scenario::load("rr-3", &red).expect("good overrides");
+    let red = Red { min: 20.0, max: 60.0, weight: Some(0.002), ..Red::default() };
+    assert_eq!(scenario.hops[1].link.red, Some(red));
+    let words = &scenario.path_in_words()[1].1;
+    let expected = "RED queue of 200, thresholds 20 and 60 × 500 B, weight 0.002, gently to 10 %";
+    assert!(words.contains(expected), "{words}");
+}
+
+/// The bottleneck of `rr-3` without its delayed packets, with `keys` for its `table`.
+fn bottleneck(table: &str, keys: &[&str]) -> Result<Hop, String> {
+    let keys = keys.iter().map(|key| format!("link.bottleneck.{table}.{key}"));
+    let overrides: Vec<String> = keys.chain(["delayed.fraction=0 %".to_owned()]).collect();
+    let scenario = Scenario::load("rr-3", &overrides).map_err(|e| e.to_string())?;
+    Ok(scenario.hops[1].clone())
+}
+
+#[test]
+fn each_impairment_is_read_and_described() {
+    for (table, keys, expected) in [
+        (
+            "redrawn",
+            &["every=50 ms", "mean=200 ms", "deviation=60 ms"][..],
+            "data packets later by N(200 ms, 60 ms), drawn anew every 50 ms",
+        ),
+        ("loss", &["every=200"], "the last of every 200 data packets lost"),
+        ("loss", &["every=1"], "all data packets lost"),
+        ("loss", &["every=1", "packets=both"], "all packets lost"),
+        ("alternate", &["every=1", "extra=5 ms"], "all data packets 5 ms later"),
+        (
+            "burst",
+            &["fraction=0.02 %", "distribution=uniform", "low=300 ms", "high=400 ms"],
+            "0.02 % of data packets start a loss of all for U[300 ms, 400 ms]",
+        ),
+        (
+            "blackout",
+            &["at=['50 s', '75 s']", "length=2 s"],
+            "all packets lost for 2 s at 50 s, 75 s",
+        ),
+        (
+            "blackout",
+            &["every=40 s", "length=2 s", "packets=acks", "from=100 s"],
+            "acknowledgements lost for 2 s every 40 s from 100 s",
+        ),
+        (
+            "resend",
+            &["errors=2 %", "after=42 ms"],
+            "2 % of data packets damaged and sent again after 42 ms",
+        ),
+        (
+            "resend",
+            &["errors=2 %", "after=42 ms", "attempts=3", "packets=both"],
+            "2 % of all packets damaged and sent again up to 3 times after 42 ms",
+        ),
+    ] {
+        let hop = bottleneck(table, keys).expect(expected);
+        let words = crate::links::in_words(&hop.link);
+        assert!(words.ends_with(expected), "{words}");
+    }
+}
+
+#[test]
+fn invalid_impairments_are_rejected() {
+    for (table, keys, expected) in [
+        (
+            "redrawn",
+            &["every=0 s", "mean=200 ms", "deviation=60 ms"][..],
+            "link.bottleneck.redrawn.every: expected more than 0 s",
+        ),
+        ("loss", &["every=200", "fraction=1 %"], "loss.fraction: expected either this or every"),
+        ("loss", &["every=0"], "link.bottleneck.loss.every: expected"),
+        ("blackout", &["every=2 s", "length=2 s"], "blackout.every: expected longer than length"),
+        ("blackout", &["at=soon", "length=2 s"], "blackout.at: expected a time"),
+        (
+            "blackout",
+            &["at=5 s", "every=9 s", "length=2 s"],
+            "blackout.at: expected either at or every, not both",
+        ),
+        (
+            "resend",
+            &["errors=100 %", "after=42 ms"],
+            "resend.errors: expected at most 0.999 without attempts",
+        ),
+        (
+            "burst",
+            &["fraction=1 %", "distribution=uniform", "low=2 s", "high=1 s"],
+            "burst.low: expected at most high",
+        ),
+    ] {
+        let message = bottleneck(table, keys).expect_err(expected);
+        assert!(message.contains(expected) && !message.contains('\n'), "{message}");
+    }
+}
+
+#[test]
+fn blackouts_are_episodes() {
+    let keys = ["at=['50 s', '990 s', '2000 s']", "length=20 s"];
+    let keys = keys.map(|key| format!("link.bottleneck.blackout.{key}"));
+    let scenario = Scenario::load("rr-3", &keys).expect("good overrides");
+    let spans: Vec<(f64, f64)> =
+        scenario.episodes().iter().map(|e| (e.from_s, e.until_s)).collect();
+    assert_eq!(spans, [(50.0, 70.0), (990.0, 1000.0)]);
+}
+
+#[test]
+fn an_impairment_after_the_end_is_no_episode() {
+    let times = |from: &str| [format!("link.bottleneck.delayed.from={from}")];
+    let spans = |from: &str| {
+        let scenario = Scenario::load("rr-3", &times(from)).expect("good overrides");
+        scenario.episodes().iter().map(|e| (e.from_s, e.until_s)).collect::<Vec<_>>()
+    };
+    assert_eq!(spans("900 s"), [(900.0, 1000.0)]);
+    assert_eq!(spans("2000 s"), []);
+}
+
+#[test]
+fn real_packets_cross_only_a_chain_and_another_network_is_rejected_at_its_key() {
+    let refused = |overrides: &[String]| {
+        let refused = Scenario::parse_for_real_packets("my.toml", SHARED, overrides);
+        refused.expect_err("a dumbbell is no chain").to_string()
+    };
+    let expected = "topology.kind: expected chain: real packets cross links in a row (path.hops)";
+    assert_eq!(refused(&[]), format!("my.toml:5: {expected}"));
+    let set = ["topology.kind=parking-lot", "topology.hops=bottleneck"].map(str::to_owned);
+    assert_eq!(refused(&set), format!("--set: {expected}"));
+    let half_late = Scenario::text("half-late").expect("is built in");
+    assert!(Scenario::parse_for_real_packets("half-late", &half_late, &[]).is_ok());
+}
+
+#[test]
+fn a_network_that_is_not_a_chain_requires_traffic() {
+    let explicit = |links: &str| {
+        let head = "duration = \"1 s\"\nvariants = [\"sack\"]\n[topology]\nkind = \"explicit\"\n";
+        error(&format!("{head}{links}"), &[])
+    };
+    let ab = "[link.x]\ndelay = \"1 s\"\nfrom = \"a\"\nto = \"b\"\n";
+    let none = explicit(&format!("{ab}[link.q]\ndelay = \"1 s\"\n"));
+    assert!(none.contains("traffic: missing: expected a table such as [[traffic]]"), "{none}");
+    let beside = explicit(&format!("{ab}{}", ab.replace("link.x", "link.y")));
+    assert!(beside.contains("link.y.to: expected other nodes than those that x joins"), "{beside}");
+    let cd = ab.replace("link.x", "link.x-reverse").replace("\"a\"", "\"c\"");
+    let same = explicit(&format!("{ab}{cd}"));
+    assert!(same.contains("link.x-reverse: expected another name"), "{same}");
+}
+
+#[test]
+fn links_with_named_nodes_make_a_network() {
+    let text = r#"
+duration = "10 s"
+variants = ["sack"]
+[topology]
+kind = "explicit"
+[link.a]
+from = "s"
+to = "d"
+delay = "10 ms"
+[link.b]
+from = "s"
+to = "m"
+delay = "20 ms"
+[link.c]
+from = "m"
+to = "d"
+delay = "30 ms"
+[[traffic]]
+name = "bulk"
+from = "s"
+to = "d"
+ways = ["s d", "s m d"]
+epsilon = 25
+"#;
+    let scenario = Scenario::parse("my.toml", text, &[]).expect("is right");
+    let ways = &scenario.traffic[0].ways;
+    assert_eq!(ways[1].nodes.len(), 3);
+    // 40 ms longer than the shortest: exp(-25 * 0.04).
+    assert_eq!(ways[0].weight, 1.0);
+    assert!((ways[1].weight - (-1.0f64).exp()).abs() < 1e-12);
+    let negative = error(&text.replace("epsilon = 25", "epsilon = -25"), &[]);
+    assert!(negative.contains("epsilon: expected a number from 0 on"), "{negative}");
+    let one_way = text.replace("delay = \"10 ms\"", "delay = \"10 ms\"\none_way = true");
+    let one_way = one_way.replace("delay = \"20 ms\"", "delay = \"20 ms\"\none_way = true");
+    let message = error(&one_way, &[]);
+    assert!(message.contains("found none from d to s"), "{message}");
+}
+
+/// A path with a table of the bottleneck of which all is left to its defaults.
+fn with_empty(table: &str) -> String {
+    format!(
+        "duration = \"10 s\"\nvariants = [\"sack\"]\n[path]\nhops = [\"bottleneck\"]\n\
+         [link.bottleneck]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[link.bottleneck.{table}]\n"
+    )
+}
+
+#[test]
+fn an_empty_table_of_a_link_exists() {
+    let scenario = Scenario::parse("my.toml", &with_empty("red"), &[]).expect("all has defaults");
+    assert_eq!(scenario.hops[0].link.red, Some(Red::default()));
+    let again = Scenario::parse("my.toml", &scenario.toml, &[]).expect("its own TOML");
+    assert_eq!(scenario, again);
+    let overrides = ["link.bottleneck.red.min=3".to_owned()];
+    let set = Scenario::parse("my.toml", &with_empty("red"), &overrides).expect("is a setting");
+    assert_eq!(set.hops[0].link.red, Some(Red { min: 3.0, ..Red::default() }));
+    assert_eq!(Scenario::parse("my.toml", &set.toml, &[]).expect("its own TOML"), set);
+
+    let missing = error(&with_empty("loss"), &[]);
+    let expected = "link.bottleneck.loss.fraction: missing: expected a value such as \"10 %\"";
+    assert!(missing.contains(expected), "{missing}");
+    let unknown = error(&with_empty("rde"), &[]);
+    assert!(unknown.starts_with("my.toml:8: link.bottleneck.rde: unknown key"), "{unknown}");
+}
+
+#[test]
+fn an_empty_table_of_no_scenario_is_unknown() {
+    let good = Scenario::text("rr-3").expect("is built in");
+    let with = |table: &str| format!("{good}\n[{table}]\n");
+    for table in ["nope", "tcp.nope", "topology.foo", "lnk.wan.delayed"] {
+        let unknown = error(&with(table), &[]);
+        assert!(unknown.contains(&format!(": {table}: unknown key")), "{unknown}");
+    }
+    for table in ["record", "topology", "variant.rack"] {
+        assert!(Scenario::parse("my.toml", &with(table), &[]).is_ok(), "{table}");
+    }
+}
