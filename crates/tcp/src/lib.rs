@@ -1,20 +1,19 @@
-//! The engine: TCP senders and receivers that tell reordered from lost.
+//! The engine of Unruffled: TCP senders and receivers that distinguish reordered segments from lost ones.
 //!
-//! No sockets, no clock, no threads, no logging: `now` is always an argument, segments are values,
-//! and what happens inside is told to an [`Observer`]. The simulator and the wire run this same
-//! code. A sender is made of parts (loss detection, response to spurious retransmissions, timer,
-//! limited transmit, congestion control); a [`Variant`] is a row in a table that names them.
+//! The engine has no sockets, no clock, no threads and no logging. `now` is always an argument,
+//! segments are values, and an [`Observer`] receives what happens inside. The simulator and the stack
+//! for real packets run this same code. A sender is made of parts (loss detection, response to spurious
+//! retransmissions, timer, limited transmit, congestion control); a [`Variant`] is a sender by name.
 //!
-//! A [`Connection`] is one end. Its documentation says in which order it is called; here two of them
-//! are at both ends of a path of 10 ms, and the octets, which the engine counts and does not hold, in
-//! two vectors:
+//! A [`Connection`] is one end of a TCP connection. Its documentation says in which order to call its
+//! methods. In this example two of them are at both ends of a path of 10 ms. The engine counts octets
+//! and does not hold them, so two vectors do:
 //!
 //! ```
-//! use unruffled_tcp::{Config, Connection, Event, IpVersion, Variant};
-//! use unruffled_units::{Duration, Instant};
+//! use unruffled_tcp::{Config, Connection, Duration, Event, Instant, Variant};
 //!
-//! let variant = Variant::named("rack").expect("one of `unruffled_tcp::ROWS`");
-//! let config = |isn| Config { isn, ..Config::wire(IpVersion::V4) };
+//! let variant = Variant::unruffled();
+//! let config = |isn| Config { isn, ..Config::default() };
 //! let mut client = Connection::connect(config(1000), &variant);
 //! let mut server = Connection::listen(config(2000), &variant);
 //! let mut now = Instant::from_millis(1000);
@@ -25,7 +24,7 @@
 //!
 //! let mut arrived = vec![0; written.len()];
 //! while !server.peer_finished() {
-//!     // What they want to send. The client's segments carry octets.
+//!     // Both ends send. The client's segments carry octets.
 //!     let mut sent = Vec::new();
 //!     while let Some(segment) = client.poll_transmit(now, &mut ()) {
 //!         let from = client.send_offset(segment.seq) as usize;
@@ -34,13 +33,15 @@
 //!     }
 //!     let answers: Vec<_> = std::iter::from_fn(|| server.poll_transmit(now, &mut ())).collect();
 //!
-//!     // It arrives 10 ms later. The server keeps what the engine calls new.
+//!     // The segments arrive 10 ms later. The server stores what `Event::Fresh` reports.
 //!     now += Duration::from_millis(10);
 //!     for (segment, payload) in sent {
 //!         let place = server.receive_offset(segment.seq);
 //!         let mut keep = |_: Instant, event: &Event| {
 //!             if let (Event::Fresh { offset, len }, Some(place)) = (*event, place) {
-//!                 let (at, from, len) = (offset as usize, (offset - place) as usize, len as usize);
+//!                 let at = offset as usize;
+//!                 let from = (offset - place) as usize;
+//!                 let len = len as usize;
 //!                 arrived[at..at + len].copy_from_slice(&payload[from..from + len]);
 //!             }
 //!         };
@@ -59,8 +60,8 @@
 //! assert!(arrived == written);
 //! ```
 //!
-//! With loss, both directions and the end of the connection: `examples/by_hand.rs` of
-//! `unruffled-wire`. That crate is the engine's driver for real packets.
+//! `examples/by_hand.rs` of `unruffled-wire` adds loss, both directions and the end of the connection.
+//! `unruffled-stack` drives many connections over real packets.
 
 mod config;
 mod connection;
@@ -87,4 +88,5 @@ pub use parameter::{Parameter, ParameterError, Unit};
 pub use parts::{Variable, control, detect};
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
 pub use seq::SeqNr;
+pub use unruffled_units::{Duration, Instant};
 pub use variant::{ROWS, Row, Variant, VariantError};
