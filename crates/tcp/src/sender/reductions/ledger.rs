@@ -319,7 +319,7 @@ impl<T: Inherit> Ledger<T> {
         self.reductions.iter().any(|reduction| reduction.is_weakly_confirmed(since))
     }
 
-    /// Undoes the first reduction for which [`Self::has_weakly_confirmed`] holds.
+    /// Undoes the first reduction that [`Self::has_weakly_confirmed`] finds.
     pub(crate) fn undo_weakly_confirmed(
         &mut self,
         since: Instant,
