@@ -102,7 +102,7 @@ struct Reduction<T> {
     saved: Saved<T>,
     /// Number of retransmissions made under it.
     resent: u32,
-    /// Number of those that DSACKs report.
+    /// Number of retransmissions under it that DSACKs report.
     reported: u32,
     /// DSACKs cannot prove it spurious (RFC 3708, A.1 and A.3).
     barred: bool,
@@ -302,7 +302,8 @@ impl<T: Inherit> Ledger<T> {
         self.last().map(|last| last.began)
     }
 
-    /// Returns whether that reduction has no confirmation.
+    /// Returns whether the last reduction that responds to a loss and still stands has no
+    /// confirmation.
     pub(crate) fn last_is_unconfirmed(&self) -> bool {
         self.last().is_some_and(|last| last.confirmations == 0)
     }
@@ -318,7 +319,7 @@ impl<T: Inherit> Ledger<T> {
         self.reductions.iter().any(|reduction| reduction.is_weakly_confirmed(since))
     }
 
-    /// Undoes the first such reduction.
+    /// Undoes the first reduction that [`Self::has_weakly_confirmed`] finds.
     pub(crate) fn undo_weakly_confirmed(
         &mut self,
         since: Instant,

@@ -11,12 +11,13 @@ use crate::parts::detect::Reordering;
 use crate::sender::Ack;
 use crate::sender::reductions::ReductionId;
 
-/// Which of a retransmitted segment's two acknowledgements measures its reordering length.
+/// How the reordering length of a retransmitted segment is measured, which is acknowledged twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lengths {
-    /// The mean over both, once a DSACK has come (RR-TCP's MEAN).
+    /// The mean over both acknowledgements, once a DSACK has come (RR-TCP's MEAN).
     Mean,
-    /// The acknowledgement of the original, which a bit of the simulator identifies (RR-TCP's RTX).
+    /// By the acknowledgement of the original, which a bit of the simulator identifies (RR-TCP's
+    /// RTX).
     Original,
 }
 

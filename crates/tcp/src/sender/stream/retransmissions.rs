@@ -26,16 +26,16 @@ struct Record {
     original_sent: Instant,
     resent: Instant,
     retransmissions: u32,
-    /// Those of them that replaced no suspected transmission.
+    /// Number of retransmissions that replaced no suspected transmission.
     unsuspected: u32,
     /// Time of the first acknowledgement that covers it.
     covered: Option<Instant>,
-    /// That acknowledgement came too early to answer the last copy.
+    /// The first acknowledgement that covers it came too early to answer the last copy.
     original_first: bool,
-    /// Lateness of the original, if the original is what the acknowledgement covered. That is not
-    /// yet known.
+    /// Lateness of the original, if the first acknowledgement answered the original. It is not yet
+    /// known whether it did.
     lateness: Option<Duration>,
-    /// The reordering length at the time of that acknowledgement, if it could be measured.
+    /// The reordering length at the first acknowledgement, if it could be measured.
     length: Option<u32>,
     /// A DSACK reported it.
     reported: bool,

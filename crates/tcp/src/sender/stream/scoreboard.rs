@@ -59,7 +59,8 @@ impl Entry {
         if self.sacked { self.links.next } else { 0 }
     }
 
-    /// The same number, towards lower segments.
+    /// Number of segments to skip in search of the previous one that is not SACKed. It is 0 if this
+    /// one is not.
     fn skip_back(&self) -> u32 {
         if self.sacked { self.links.prev } else { 0 }
     }

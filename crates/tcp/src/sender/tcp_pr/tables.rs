@@ -61,7 +61,7 @@ pub(crate) struct Tables {
     answered_sent: Option<Instant>,
     /// Number of packets that the current acknowledgement covers for the first time.
     covered: u32,
-    /// Maximum number of them by which the window grows (RFC 3465).
+    /// Maximum number of packets per acknowledgement that grow the window (RFC 3465).
     byte_counting: u32,
     growth: Growth,
     /// The last flush ended because there was no data to send, or no room for it at the peer.

@@ -65,7 +65,8 @@ impl Scoreboard {
         mut on_delivered: impl FnMut(Covered),
     ) -> Delivery {
         let mut d = Delivery::default();
-        let (first, highest_before) = (self.base, self.highest);
+        let first = self.base;
+        let highest_before = self.highest;
         while let Some(front) = self.entries.front_mut() {
             if front.end() > una {
                 if front.start < una {

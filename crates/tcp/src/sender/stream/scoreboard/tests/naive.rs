@@ -53,16 +53,10 @@ impl Naive {
             let s = self.segments[i].clone();
             let below = i < passed;
             d.passed += u32::from(below);
-            let blocked = |&(l, r): &(u64, u64)| l <= s.start && s.end() <= r;
             // A segment that is partly acknowledged starts at its first unacknowledged octet.
-            let rest = Segment { start: s.start.max(una), ..s.clone() };
-            let selectively = !below
-                && blocks.iter().any(|b| {
-                    b.0.max(una) <= rest.start && {
-                        let (l, r) = (b.0.min(rest.start), b.1);
-                        l <= rest.start && s.end() <= r
-                    } || blocked(b)
-                });
+            let start = s.start.max(una);
+            let blocked = |&(left, right): &(u64, u64)| left <= start && s.end() <= right;
+            let selectively = !below && blocks.iter().any(blocked);
             if s.sacked || !(below || selectively) {
                 continue;
             }
