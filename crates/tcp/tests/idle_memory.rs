@@ -29,7 +29,7 @@ fn connect(variant: &Variant, segments: u32) -> (Connection, usize) {
 #[test]
 fn an_idle_connection_fits_into_two_kibibytes_and_a_segment_into_64_octets() {
     for row in ROWS {
-        let variant = Variant::named(row.name).expect("is in the table");
+        let variant = Variant::named(row.name).expect("a row");
         // As many as the smallest ring has room for, one more than a ring that doubles would have,
         // and others.
         for window in [8, 9, 10, 17, 33, 65, 100, 129, 257, 1000, 1025, 8193, 16_384] {

@@ -116,7 +116,10 @@ fn unruffled_takes_at_most_a_kibibyte_more_than_rack() {
     let rack = held_by("rack");
     let besides = [0, 1, 2].map(|stage| ours[stage] - rack[stage]);
     println!("besides rack's: {besides:?}");
-    assert!(besides[0] < besides[1], "the distribution is made when it is needed: {besides:?}");
+    assert!(
+        besides[0] < besides[1],
+        "the distribution is allocated when it is needed: {besides:?}"
+    );
     assert_eq!(besides[1], besides[2], "both senders keep the same ledger of reductions");
     assert!(besides[2] <= 1024, "{besides:?}");
 }

@@ -236,7 +236,7 @@ mod tests {
         w.without_scale();
         assert_eq!(w.advertise(30_000), 65_535);
         w.take(30_000);
-        assert!(!w.should_update(30_000), "everything that can be advertised is");
+        assert!(!w.should_update(30_000), "everything possible is advertised");
         assert_eq!(w.advertise(65_535), 65_535);
         assert!(w.should_update(100_000), "half of that is used up");
     }

@@ -123,13 +123,13 @@ pub const ROWS: &[Row] = &[
     ),
     Row::composed(
         "rr-fa",
-        "dupthresh rides out 90 % of the reordering lengths of the last 80 s",
+        "dupthresh covers 90 % of the reordering lengths of the last 80 s",
         "RR-TCP, section 4.2 (DSACK-FA-MEAN)",
         RR_FA,
     ),
     Row::composed(
         "rr-fa-rtx",
-        "rr-fa, knowing originals from retransmissions (simulation only)",
+        "rr-fa, with originals distinguished from retransmissions (simulation only)",
         "RR-TCP, section 5.1.1 (DSACK-FA-RTX)",
         Kinds { lengths: Lengths::Original, ..RR_FA },
     ),
@@ -141,7 +141,7 @@ pub const ROWS: &[Row] = &[
     ),
     Row::composed(
         "rr-ta-rtx",
-        "rr-ta, knowing originals from retransmissions (simulation only)",
+        "rr-ta, with originals distinguished from retransmissions (simulation only)",
         "RR-TCP, section 5.1.1 (DSACK-TA-RTX)",
         Kinds { lengths: Lengths::Original, ..RR_TA },
     ),
@@ -186,13 +186,13 @@ pub const ROWS: &[Row] = &[
     ),
     Row::composed(
         "ncr-careful",
-        "dupthresh about one window, at half the rate while a hole waits",
+        "dupthresh about one window, at half the rate while a hole is open",
         "RFC 4653 (Careful Limited Transmit)",
         Kinds { detector: ncr::CAREFUL, limited_transmit: extended::CAREFUL, ..SACK },
     ),
     Row::composed(
         "ncr-aggressive",
-        "dupthresh about one window, at the full rate while a hole waits",
+        "dupthresh about one window, at the full rate while a hole is open",
         "RFC 4653 (Aggressive Limited Transmit)",
         Kinds { detector: ncr::AGGRESSIVE, limited_transmit: extended::AGGRESSIVE, ..SACK },
     ),
@@ -204,7 +204,7 @@ pub const ROWS: &[Row] = &[
     ),
     Row::composed(
         "wb-medium",
-        "reno with a timeout drawn at random, longer for those who congest",
+        "reno with a timeout drawn at random, longer for senders that congest",
         "WB-RTO, section 3 and footnote 4 (Medium Scale)",
         Kinds { timer: wb_rto::MEDIUM, ..RENO },
     ),
@@ -216,7 +216,7 @@ pub const ROWS: &[Row] = &[
     ),
     Row::composed(
         "westwood",
-        "newreno, and after a loss the window is what the acknowledgements' rate says",
+        "newreno, and after a loss the window is what the rate of acknowledgements allows",
         "Casetti et al., TCP Westwood, Wireless Networks 8 (2002), with NewReno",
         Kinds { control: WESTWOOD, ..NEWRENO },
     ),

@@ -1,7 +1,7 @@
 use super::*;
 
 fn parse(name: &str) -> Variant {
-    Variant::parse(name).expect("makes sense")
+    Variant::parse(name).expect("a valid name")
 }
 
 fn value(variant: &Variant, name: &str) -> Option<f64> {

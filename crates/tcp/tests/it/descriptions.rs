@@ -15,15 +15,15 @@ fn descriptions_of_all_senders_match_the_file() {
     let names = ROWS.iter().map(|row| row.name);
     let mut text = String::new();
     for name in names.chain(["sack+cubic", "rr-ta+westwood", "reno+eifel+f-rto"]) {
-        let variant = Variant::parse(name).expect("makes sense");
-        writeln!(text, "{name}").expect("memory takes it");
+        let variant = Variant::parse(name).expect("a valid name");
+        writeln!(text, "{name}").expect("a String accepts text");
         for (question, part) in variant.parts() {
-            writeln!(text, "  {question}: {part}").expect("memory takes it");
+            writeln!(text, "  {question}: {part}").expect("a String accepts text");
         }
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/descriptions.txt");
     if std::env::var_os(REWRITE).is_some() {
-        return std::fs::write(&path, text).expect("can be written");
+        return std::fs::write(&path, text).expect("a writable file");
     }
     assert_eq!(text, std::fs::read_to_string(&path).unwrap_or_default());
 }

@@ -20,7 +20,7 @@ const fn ms(n: u64) -> Duration {
 enum Reader {
     /// Reads everything at once.
     Eager,
-    /// Reads at most so many octets in each period.
+    /// Reads at most this many octets in each period.
     Paced(u64, Duration),
 }
 

@@ -76,7 +76,8 @@ impl LatenessModel for TwoStage {
 /// after the loss is confirmed and everything is acknowledged.
 fn window_after_a_confirmation(row: &str) -> f64 {
     let variant = Variant::named(row).expect("a row");
-    let variant = variant.with_detector("two-stage", || Box::new(TwoStage)).expect("has parts");
+    let variant =
+        variant.with_detector("two-stage", || Box::new(TwoStage)).expect("composed of parts");
     let config = Config::simulated().with(|c| {
         c.mss = 1000;
         c.window.initial = 20;

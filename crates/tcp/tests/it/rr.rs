@@ -234,7 +234,7 @@ fn the_fa_ratio_stays_within_its_bounds() {
     let mut first = 1;
     for k in 1..=12 {
         let now = 50 + 50 * k;
-        let last = first + u64::from(t.connection().dupthresh().expect("has one"));
+        let last = first + u64::from(t.connection().dupthresh().expect("a threshold"));
         t.at(now).ack(&format!("C{} S{}-{last}", first - 1, first + 1)).reports("fast-retransmit");
         t.sends_any().at(now).ack(&format!("C{last}")).reports("").sends_any();
         t.at(now + 10).ack(&format!("C{last} D{first}"));

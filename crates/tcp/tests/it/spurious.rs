@@ -48,7 +48,7 @@ impl Trace {
     }
 
     fn of(name: &str) -> Self {
-        let variant = Variant::parse(name).expect("makes sense");
+        let variant = Variant::parse(name).expect("a valid name");
         Self::new(&variant, variant.row().takes_sack(), 1)
     }
 
@@ -355,7 +355,7 @@ fn westwood_counts_segments_reported_by_duplicates_only_once() {
 
 #[test]
 fn a_late_original_does_not_move_the_echo_back() {
-    let variant = Variant::parse("sack+eifel").expect("makes sense");
+    let variant = Variant::parse("sack+eifel").expect("a valid name");
     let mut receiver = Connection::listen(Config::simulated(), &variant);
     let now = Instant::from_millis(500);
     let mut gets = |seq: u32, len: u32, flags: Flags, value: u32| {

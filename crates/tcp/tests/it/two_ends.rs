@@ -343,8 +343,8 @@ fn live(
             continue;
         }
         if other.aborted {
-            // The reset may be lost, and an end without data to send does not notice without
-            // keep-alives. A listener does not notice that no peer came either.
+            // The reset may be lost, and an end without data to send does not detect that without
+            // keep-alives. A listener does not detect that no peer came either.
             assert!(waits(this) || this.connection.state() == State::Closed);
             assert!(matches!(this.connection.error(), None | Some(Error::Reset | Error::Refused)));
             continue;

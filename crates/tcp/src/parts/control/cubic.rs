@@ -25,7 +25,7 @@ settings! {
             unit: Unit::Number,
             default: 0.7,
             range: (0.1, 0.99),
-            about: "what is left of the window after a loss",
+            about: "share of the window that remains after a loss",
             source: "RFC 9438, section 4.6",
         },
     }

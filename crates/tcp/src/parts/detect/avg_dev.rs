@@ -25,8 +25,8 @@ settings! {
         beta: f64 = constant("beta", 0.3, "weight of the newest error in the mean deviation, β in (3)"),
         lambda: f64 = constant("lambda", 0.3, "share of the mean deviation in the threshold, λ in (4)"),
         gamma: f64 = constant("gamma", 0.7, "share of the timeout that recovery may take, γ in (8)"),
-        c1: f64 = constant("c1", 0.5, "what a timeout leaves of the average, C1 in (13)"),
-        c2: f64 = constant("c2", 0.25, "what a timeout leaves of the mean deviation, C2 in (14)"),
+        c1: f64 = constant("c1", 0.5, "share of the average that a timeout leaves, C1 in (13)"),
+        c2: f64 = constant("c2", 0.25, "share of the mean deviation that a timeout leaves, C2 in (14)"),
         samples: Samples = Parameter::choice(
             "samples",
             Samples::NAMES,
@@ -37,7 +37,7 @@ settings! {
         bound: Bound = Parameter::choice(
             "bound",
             Bound::NAMES,
-            "bound (11): lapses where a segment was late by more than it, or holds whatever comes",
+            "bound (11): lapses once a segment was late by more than it, or always holds",
             "AVG-DEV, section III-C; figures 3 to 8",
         ),
         trigger: Trigger = Parameter::choice(

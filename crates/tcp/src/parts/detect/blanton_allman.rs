@@ -224,8 +224,8 @@ mod tests {
         let mut each = |&length| {
             detector.on_spurious_fast_retransmit(found_spurious(length), &view(0));
             let rule = detector.rule(&view(0));
-            assert_eq!(rule, Rule::dupthresh(detector.dupthresh().expect("has one")));
-            rule.dupthresh.expect("has one")
+            assert_eq!(rule, Rule::dupthresh(detector.dupthresh().expect("a threshold")));
+            rule.dupthresh.expect("a threshold")
         };
         lengths.iter().map(&mut each).collect()
     }
@@ -269,7 +269,7 @@ mod tests {
         let mut each = |&length| {
             detector.on_reordering(late(length), &view(0));
             detector.on_spurious_fast_retransmit(found_spurious(length), &view(0));
-            detector.dupthresh().expect("has one")
+            detector.dupthresh().expect("a threshold")
         };
         lengths.iter().map(&mut each).collect()
     }

@@ -20,7 +20,7 @@ pub(crate) const LIMITED_TRANSMIT: Parameter = Parameter {
     unit: Unit::Windows,
     default: 1.0,
     range: (0.0, 100.0),
-    about: "what may be sent beyond the window while a hole waits (k)",
+    about: "what may be sent beyond the window while a hole is open (k)",
     source: "RR-TCP, table 2",
 };
 
@@ -32,7 +32,7 @@ settings! {
             unit: Unit::Fraction,
             default: 0.9,
             range: (0.0, MAX_FA_RATIO),
-            about: "share of reordering events to ride out; where it starts, if it adapts",
+            about: "share of reordering events to cover; the initial share, if it adapts",
             source: "RR-TCP, table 2",
         },
         min_dupthresh: u32 = Parameter {

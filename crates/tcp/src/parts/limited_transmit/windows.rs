@@ -123,11 +123,11 @@ mod tests {
         watch.exhausted(4, 3, at(100));
         watch.exhausted(2, 5, at(110));
         watch.exhausted(1, 6, at(120));
-        let idle = watch.advanced(at(150)).expect("was exhausted");
+        let idle = watch.advanced(at(150)).expect("an idle period");
         assert_eq!((idle.duration.as_millis_f64(), idle.dupacks), (50.0, 6));
         // The next hole: the bound is used up from its first duplicate.
         watch.exhausted(1, 7, at(200));
-        assert_eq!(watch.advanced(at(210)).expect("was exhausted").dupacks, 1);
+        assert_eq!(watch.advanced(at(210)).expect("an idle period").dupacks, 1);
         watch.exhausted(1, 7, at(300));
         watch.on_recovery();
         assert_eq!(watch.advanced(at(310)), None);

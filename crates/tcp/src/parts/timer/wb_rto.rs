@@ -93,7 +93,7 @@ settings! {
         forget: Forget = Parameter::choice(
             "forget",
             Forget::NAMES,
-            "when a timeout forgets the largest window: before or after the next timeout is drawn",
+            "when a timeout resets the largest window: before or after the next timeout is drawn",
             "WB-RTO, sections 3.1 and 7.1.2, which leave it open",
         ),
         backoff: Backoff = Parameter::choice(
@@ -111,7 +111,7 @@ settings! {
         draws: Draws = Parameter::choice(
             "draws",
             Draws::NAMES,
-            "whether each sender draws numbers of its own, or all the same ones",
+            "whether each sender draws its own numbers, or all draw the same ones",
             "WB-RTO, sections 4 and 6",
         ),
     }
