@@ -378,7 +378,9 @@ mod tests {
         ) {
             let mut buffer = SendBuffer::new(1 << 16);
             let mut received = ReceiveBuffer::new(1 << 16);
-            let (mut written, mut arrived, mut read) = (0, 0, 0);
+            let mut written = 0;
+            let mut arrived = 0;
+            let mut read = 0;
             let mut out = vec![0; 8192];
             for (a, b, swap) in steps {
                 written += buffer.write(&stream(written, a)) as u64;

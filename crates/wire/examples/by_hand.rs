@@ -80,14 +80,16 @@ pub(crate) fn main() {
     ends[0].connection.finish();
 
     let begin = Instant::from_millis(1000);
-    let (mut now, mut sent, mut lost) = (begin, 0_u64, 0);
+    let mut now = begin;
+    let mut sent = 0_u64;
+    let mut lost = 0;
     let mut path = BTreeMap::new();
     loop {
         // Each end sends all that it can.
         for (from, end) in ends.iter_mut().enumerate() {
             while let Some((segment, payload)) = end.transmit(now) {
                 sent += 1;
-                if sent % 50 == 0 {
+                if sent.is_multiple_of(50) {
                     lost += 1;
                 } else {
                     path.insert((now + DELAY, sent), (1 - from, segment, payload));

@@ -21,7 +21,8 @@ fn send(
     total: u64,
     mut inspect: impl FnMut(&Info),
 ) {
-    let (mut written, mut read) = (0, 0);
+    let mut written = 0;
+    let mut read = 0;
     let mut out = vec![0; 64 << 10];
     net.run_until(Duration::from_secs(600), |net| {
         while written < total {
@@ -61,7 +62,8 @@ fn a_clean_path_shows_its_round_trip_and_its_rate() {
     assert_eq!((fresh.windows.send_scale, fresh.windows.receive_scale), (7, 7));
     assert_eq!((fresh.octets.sent, fresh.octets.acknowledged, fresh.congestion.flight), (0, 0, 0));
 
-    let (mut rates, mut greatest) = (Vec::new(), 0);
+    let mut rates = Vec::new();
+    let mut greatest = 0;
     send(&mut net, ends, TOTAL, |info| {
         assert_eq!(info.congestion.flight, info.octets.sent - info.octets.acknowledged);
         greatest = greatest.max(info.congestion.flight);

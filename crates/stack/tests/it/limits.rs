@@ -111,7 +111,8 @@ fn the_tables_of_many_segments_are_charged_and_freed() {
         panic!("no connection")
     };
     let tables = |server: &Server| server.stack.connection(id).map(Connection::table_octets);
-    let (mut most, mut sent) = (0, Vec::new());
+    let mut most = 0;
+    let mut sent = Vec::new();
     for round in 0..20 {
         for Segment { len, .. } in sent.drain(..) {
             next = next.add(len);
@@ -175,7 +176,8 @@ fn peers_that_take_nothing_leave_memory_for_one_that_does() {
     );
     // One more peer acknowledges everything.
     let (id, mut acknowledged) = server.at_port(1000).accept();
-    let (mut written, mut rounds) = (0, 0);
+    let mut written = 0;
+    let mut rounds = 0;
     while written < 1 << 20 && rounds < 500 {
         written += server.write(id, 64 << 10);
         for segment in server.sent_segments() {
@@ -202,7 +204,8 @@ fn the_end_of_the_handshake_wakes_though_memory_is_used_up() {
     for id in others {
         server.write(id, 4096);
     }
-    (server.local, server.peer) = (server.stack.ends(id).expect("a connection").local, peer);
+    server.local = server.stack.ends(id).expect("a connection").local;
+    server.peer = peer;
     let mut woken = Vec::new();
     server.stack.take_wakers(&mut woken);
     woken.clear();
@@ -392,7 +395,8 @@ fn an_orphan_ends_though_its_peer_acknowledges_an_octet_now_and_then() {
     let (id, next) = server.accept();
     server.write(id, 3000);
     server.stack.release(id);
-    let (mut seconds, mut acknowledged) = (0, next);
+    let mut seconds = 0;
+    let mut acknowledged = next;
     while server.stack.usage().connections > 0 && seconds < 2000 {
         seconds += 10;
         let mut sent = server.sent_segments();

@@ -238,7 +238,8 @@ fn no_buffer_size_exceeds_the_share_of_memory() {
     let mut server = Server::with(1, |config| config.limits = limits);
     let (id, _) = server.accept();
     set(&mut server, id, |options| {
-        (options.send_buffer, options.receive_buffer) = (Some(usize::MAX), Some(usize::MAX));
+        options.send_buffer = Some(usize::MAX);
+        options.receive_buffer = Some(usize::MAX);
     });
     assert_eq!(server.stack.options(id).unwrap().send_buffer, Some(8 << 20));
     let accepted = fill(&mut server.stack, id);
@@ -270,7 +271,8 @@ fn a_receive_buffer_size_takes_effect_at_once_and_stays() {
         .set_options(ends[SERVER], net.now, |o| o.receive_buffer = Some(100_000))
         .unwrap();
     let mut out = vec![0; 64 << 10];
-    let (mut read, server) = (0, ends[SERVER]);
+    let mut read = 0;
+    let server = ends[SERVER];
     while read < held
         && let Poll::Ready(n) = net.stacks[SERVER].poll_read(server, Waker::noop(), &mut out)
     {

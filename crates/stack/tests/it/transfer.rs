@@ -34,7 +34,9 @@ fn connected(net: &mut Net) -> (ConnectionId, ConnectionId) {
 
 /// Sends `total` octets from one end to the other, and checks each of them.
 fn transfer(net: &mut Net, from: (usize, ConnectionId), to: (usize, ConnectionId), total: u64) {
-    let (mut written, mut read, mut ended) = (0, 0, false);
+    let mut written = 0;
+    let mut read = 0;
+    let mut ended = false;
     let mut buffer = vec![0; 64 << 10];
     net.run_until(Duration::from_secs(600), |net| {
         while written < total {
@@ -95,7 +97,8 @@ fn a_reader_that_pauses_stops_the_writer_and_nothing_is_lost() {
     let mut net = Net::new(false, Impairments::default(), 1);
     let (client, accepted) = connected(&mut net);
     let data = octets(0, 32 << 20);
-    let (mut written, mut read) = (0, 0);
+    let mut written = 0;
+    let mut read = 0;
     let mut out = vec![0; 1 << 20];
     // Buffers grow with what goes through them, so the reader pauses once early and once late.
     for (before_pause, holds) in [(0, 32 << 10..=65 << 10), (4 << 20, 6 << 20..=7 << 20)] {
@@ -263,7 +266,8 @@ fn one_call_copies_at_most_256_kib() {
     net.run_until(Duration::from_secs(60), |net| {
         net.stacks[1].info(server).unwrap().octets.unread == written as u64
     });
-    let (mut read, mut out) = (0, vec![0; 4 << 20]);
+    let mut read = 0;
+    let mut out = vec![0; 4 << 20];
     while read < written {
         let Poll::Ready(n) = net.stacks[1].poll_read(server, Waker::noop(), &mut out) else {
             panic!("everything has arrived");

@@ -215,7 +215,9 @@ impl Rig {
         begin: Duration,
     ) -> Result<(), String> {
         let waker = Waker::noop();
-        let (mut serving, mut written, mut read) = (None, 0, 0);
+        let mut serving = None;
+        let mut written = 0;
+        let mut read = 0;
         while (clock() - begin) < TRANSFER_TIMEOUT {
             attack.strike(&mut self.server);
             self.round(attack);

@@ -39,7 +39,8 @@ fn frames(mut bytes: &[u8]) -> Analysis {
         let (data, behind) = rest.split_at(usize::from(*length).min(rest.len()));
         let length = u32::from(*length) * 8;
         analyzer.frame(&Frame { at: Instant::from_nanos(at), link, length, data });
-        (at, bytes) = (at + 1_000_000, behind);
+        at += 1_000_000;
+        bytes = behind;
     }
     analyzer.finish()
 }

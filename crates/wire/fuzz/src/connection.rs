@@ -267,7 +267,7 @@ impl End {
         let connection = &self.connection;
         let nxt = connection.acknowledged() + connection.in_flight();
         has.add(0, connection.acknowledged());
-        for &(left, right) in &self.watch.claimed {
+        for &(left, right) in &self.watch.peer.claimed {
             has.add(left, right.min(nxt));
         }
         let mut una = self.connection.acknowledged();

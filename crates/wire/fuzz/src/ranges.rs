@@ -14,7 +14,8 @@ impl Ranges {
         }
         while let Some((&l, &r)) = self.0.range(..=right).next_back().filter(|&(_, &r)| r >= left) {
             self.0.remove(&l);
-            (left, right) = (left.min(l), right.max(r));
+            left = left.min(l);
+            right = right.max(r);
         }
         self.0.insert(left, right);
     }

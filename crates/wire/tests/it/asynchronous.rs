@@ -117,13 +117,15 @@ fn a_wait_that_times_out_loses_no_octet_and_no_connection() {
                 });
             }
             let wait = Duration::from_micros(100);
-            let (mut accepted, mut streams) = (0, JoinSet::new());
+            let mut accepted = 0;
+            let mut streams = JoinSet::new();
             while accepted < 100 {
                 let Ok(stream) = timeout(wait, listener.accept()).await else { continue };
                 let mut stream = stream.unwrap();
                 accepted += 1;
                 streams.spawn(async move {
-                    let (mut all, mut some) = (Vec::new(), [0; 3]);
+                    let mut all = Vec::new();
+                    let mut some = [0; 3];
                     loop {
                         match timeout(wait, stream.read(&mut some)).await.map(Result::unwrap) {
                             Err(_) => {}

@@ -49,7 +49,8 @@ fn the_echo_server_sends_back_what_the_kernel_sends() {
             }
         };
         let sent: Vec<u8> = (0..300_000_u32).map(|n| (n % 251) as u8).collect();
-        let (mut writer, data) = (stream.try_clone().unwrap(), sent.clone());
+        let mut writer = stream.try_clone().unwrap();
+        let data = sent.clone();
         let writer = thread::spawn(move || {
             writer.write_all(&data).unwrap();
             writer.shutdown(Shutdown::Write).unwrap();

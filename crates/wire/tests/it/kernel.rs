@@ -73,7 +73,8 @@ fn a_connection_carries_both_directions_at_once() {
     Lab::run(|lab| {
         let total = 20 << 20;
         let (mut ours, kernels) = connected(lab, false);
-        let (mut kernel_writes, our_reads) = (kernels.try_clone().unwrap(), ours.clone());
+        let mut kernel_writes = kernels.try_clone().unwrap();
+        let our_reads = ours.clone();
         let kernel_writer = lab.thread(move || {
             let sent = send(&mut kernel_writes, total);
             kernel_writes.shutdown(Shutdown::Write).unwrap();

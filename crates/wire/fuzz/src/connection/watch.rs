@@ -25,8 +25,6 @@ pub(super) struct Watch {
     arrived: Ranges,
     /// The ends of the peer's stream, by its FINs.
     ends: Vec<u64>,
-    /// The ranges that the peer has reported by SACK.
-    pub(super) claimed: Vec<(u64, u64)>,
     /// The ranges that the end has sent since this list was last taken.
     pub(super) sent: Vec<(u64, u64)>,
     pub(super) stamps: Stamps,
@@ -47,6 +45,8 @@ pub(super) struct Peer {
     offered: u64,
     /// The latest number of its accepted segments.
     highest: i64,
+    /// The ranges that it has reported by SACK.
+    pub(super) claimed: Vec<(u64, u64)>,
 }
 
 /// What the end's application has done.
@@ -95,7 +95,6 @@ impl Watch {
             nxt: 0,
             arrived: Ranges::default(),
             ends: Vec::new(),
-            claimed: Vec::new(),
             sent: Vec::new(),
             stamps: Stamps::default(),
             events: Vec::new(),
@@ -126,7 +125,7 @@ impl Watch {
         for block in segment.sack.as_slice() {
             let (left, right) = (place(block.left, first, una), place(block.right, first, una));
             if left >= 0 && left < right {
-                self.claimed.push((left as u64, right as u64));
+                self.peer.claimed.push((left as u64, right as u64));
             }
         }
     }
