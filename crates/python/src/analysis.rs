@@ -196,8 +196,8 @@ impl Analysis {
         let (chosen, losses) = (chosen.direction.clone(), chosen.losses.clone());
         let (name, sender, pool) = (self.name.clone(), sender.to_owned(), pool(None)?);
         let ticket = Arc::new(Ticket::default());
-        let told = Arc::clone(&ticket);
-        let fit = move || pool.install(|| fit::fit(&name, &chosen, &losses, &sender, &told.stop));
+        let shared = Arc::clone(&ticket);
+        let fit = move || pool.install(|| fit::fit(&name, &chosen, &losses, &sender, &shared.stop));
         let fitted = background::work(py, &ticket, None, fit)?;
         let (likelier, _) = fitted.map_err(unfit)?.readings();
         let toml = likelier.toml;

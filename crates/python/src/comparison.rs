@@ -139,10 +139,10 @@ pub(crate) fn compare(
     let ticket = Arc::new(Ticket::default());
     let job = read(py, scenario, variants, seeds, duration, set, &ticket)?;
     let pool = pool(jobs)?;
-    let (told, origin) = (Arc::clone(&ticket), job.origin);
+    let (shared, origin) = (Arc::clone(&ticket), job.origin);
     let found = background::work(py, &ticket, progress, move || {
-        let done = || told.count();
-        let compared = || lab::compare::compare(&job.scenario, &job.variants, &told.stop, done);
+        let done = || shared.count();
+        let compared = || lab::compare::compare(&job.scenario, &job.variants, &shared.stop, done);
         pool.install(compared)
     })?;
     Comparison::new(found.map_err(refused)?, &origin)
@@ -285,7 +285,7 @@ pub(crate) fn record(
     let ticket = Arc::new(Ticket::default());
     let names = pyo3::types::PyList::new(py, [variant])?;
     let job = read(py, scenario, Some(names.as_any()), None, duration, set, &ticket)?;
-    let told = Arc::clone(&ticket);
+    let shared = Arc::clone(&ticket);
     let kept = ("the scenario", job.origin.path.as_deref());
     files::free(&path, [&kept]).map_err(refused)?;
     let written = background::work(py, &ticket, None, move || {
@@ -293,7 +293,7 @@ pub(crate) fn record(
         let written = files::write(&path, |file| {
             let mut capture = Capture::new(file).map_err(reason)?.of(job.scenario.first_compared());
             // An error, also that of a cancellation, keeps an existing file.
-            run(&job.scenario, sender, seed, Some(&mut capture), &told.stop)
+            run(&job.scenario, sender, seed, Some(&mut capture), &shared.stop)
                 .map_err(std::io::Error::other)?;
             capture.finish().map_err(reason)
         });

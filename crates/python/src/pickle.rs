@@ -61,9 +61,9 @@ pub(crate) fn restore(
         "Sweep" => {
             let ticket = Arc::new(Ticket::default());
             let senders = senders::own(own.as_ref().map(|own| own.bind(py)), &ticket)?;
-            let (told, octets) = (Arc::clone(&ticket), octets.to_vec());
+            let (shared, octets) = (Arc::clone(&ticket), octets.to_vec());
             let swept = background::work(py, &ticket, None, move || {
-                Swept::unpack(&octets, senders, &told.stop)
+                Swept::unpack(&octets, senders, &shared.stop)
             })?;
             let swept = swept.map_err(refused)?;
             Py::new(py, Sweep::restored(swept, ticket, own))?.into_any()

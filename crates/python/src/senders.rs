@@ -22,20 +22,20 @@ pub(crate) fn variants(name: Option<&str>) -> PyResult<String> {
     Ok(senders::json(&chosen).to_string())
 }
 
-/// Returns the senders `asked`, or the scenario's, which are at `place`, in order. An exception in a detector
+/// Returns the given `senders` in order, or the scenario's, which are at `place`. An exception in a detector
 /// written in Python stops the work of `ticket`.
 pub(crate) fn chosen(
     scenario: &Scenario,
     place: &str,
-    asked: Option<&Bound<'_, PyAny>>,
+    senders: Option<&Bound<'_, PyAny>>,
     ticket: &Arc<Ticket>,
 ) -> PyResult<Vec<Variant>> {
-    let Some(asked) = asked else {
+    let Some(senders) = senders else {
         return scenario.senders(&scenario.variants, place).map_err(refused);
     };
     let mut names = Vec::new();
     let mut all = Vec::new();
-    for item in asked.try_iter()? {
+    for item in senders.try_iter()? {
         let item = item?;
         match item.cast::<PyString>() {
             Ok(name) => {
@@ -56,11 +56,11 @@ pub(crate) fn chosen(
 
 /// Returns senders with detectors written in Python.
 pub(crate) fn own(
-    asked: Option<&Bound<'_, PyAny>>,
+    senders: Option<&Bound<'_, PyAny>>,
     ticket: &Arc<Ticket>,
 ) -> PyResult<Vec<Variant>> {
-    let Some(asked) = asked else { return Ok(Vec::new()) };
-    asked.try_iter()?.map(|item| one(&item?, ticket)).collect()
+    let Some(senders) = senders else { return Ok(Vec::new()) };
+    senders.try_iter()?.map(|item| one(&item?, ticket)).collect()
 }
 
 /// Returns the sender of an `unruffled.Own`.

@@ -145,9 +145,9 @@ pub(crate) fn plan(
     let kept = own.map(|own| own.clone().unbind());
     let own = senders::own(own, &ticket)?;
     let GridFile { grid, flags, .. } = grid.get();
-    let (grid, told, pool) = (grid.clone(), Arc::clone(&ticket), pool(jobs)?);
+    let (grid, shared, pool) = (grid.clone(), Arc::clone(&ticket), pool(jobs)?);
     let planned = background::work(py, &ticket, None, move || {
-        let plan = || Plan::new(grid, hypercube.as_deref(), own, &told.stop);
+        let plan = || Plan::new(grid, hypercube.as_deref(), own, &shared.stop);
         let plan = pool.install(plan)?;
         let (store, note) = match store {
             Some(path) => (Some(Store::open(&path)?), None),
