@@ -1,15 +1,15 @@
-//! A table for a terminal that is too narrow for it: the cells of a row below each other, each behind the
-//! head of its column.
+//! A table for a terminal that is too narrow for it: the cells of each row are stacked, each after
+//! the head of its column.
 
 use comfy_table::{Row, Table};
 
 use crate::text::wrapped;
 
-/// A text of so many characters may be broken between its words.
-const LONG: usize = 24;
+/// The length of a text from which it may be wrapped, in characters.
+const MIN_WRAPPED: usize = 24;
 
-/// The lines in place of those of `table`, if its cells have no room in its width: neither as they are, nor
-/// with long texts broken.
+/// Returns stacked lines, if the cells of `table` do not fit its width, even with long texts
+/// wrapped.
 pub fn instead_of(table: &Table) -> Option<String> {
     let width = usize::from(table.width()?);
     let texts = |row: &Row| row.cell_iter().map(|cell| cell.content()).collect::<Vec<_>>();
@@ -19,21 +19,21 @@ pub fn instead_of(table: &Table) -> Option<String> {
         let cells = rows.iter().chain([&heads]).filter_map(|row| row.get(at));
         cells.map(|cell| minimum(cell)).max().unwrap_or(0)
     };
-    // A space behind each, and one between two.
+    // One space after each cell, and one between two.
     let all: usize = (0..heads.len()).map(|at| needs(at) + 2).sum();
     (all > width + 1).then(|| rows.iter().map(|row| below(&heads, row, width)).collect())
 }
 
-/// The columns that a cell needs.
+/// Returns the width that a cell needs.
 fn minimum(cell: &str) -> usize {
     let columns = |text: &str| text.chars().count();
     match columns(cell) {
-        short if short <= LONG => short,
+        short if short <= MIN_WRAPPED => short,
         _ => cell.split_whitespace().map(columns).max().unwrap_or(0),
     }
 }
 
-/// The cells of a row: the first as a heading, the others behind their heads.
+/// Stacks the cells of a row: the first is a heading, the others follow their heads.
 fn below(heads: &[String], row: &[String], width: usize) -> String {
     let Some((first, rest)) = row.split_first() else { return String::new() };
     let mut text = wrapped(first, width, "");

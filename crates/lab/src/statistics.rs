@@ -5,14 +5,14 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// A mean with the half-width of its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Arithmetic mean; NaN of no values.
+    /// The arithmetic mean; NaN without values.
     pub mean: f64,
-    /// Half-width of the 95 % interval by Student's t; zero below two values.
+    /// The half-width of the 95 % interval by Student's t; zero for less than two values.
     pub half_width: f64,
 }
 
 impl Estimate {
-    /// The mean of `values` and its interval.
+    /// Returns the mean of `values` with its interval.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let values: Vec<f64> = values.into_iter().collect();
         let n = values.len() as f64;
@@ -26,7 +26,7 @@ impl Estimate {
     }
 }
 
-/// The value below which a share `q` of the sorted `values` lies, between them by proportion.
+/// Returns the quantile `q` of the sorted `values`, by linear interpolation.
 pub fn quantile(values: &[f64], q: f64) -> f64 {
     let at = q * values.len().saturating_sub(1) as f64;
     let (low, rest) = (at as usize, at.fract());

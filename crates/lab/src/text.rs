@@ -1,12 +1,12 @@
-//! Text as people meet it: numbers and lines for a terminal, words for a shell.
+//! Text output: numbers, lines for a terminal, and words for a shell.
 
-/// What has been written as CSV.
+/// Returns the CSV text of a writer.
 pub fn of_csv(writer: csv::Writer<Vec<u8>>) -> String {
     let bytes = writer.into_inner().expect("memory takes every write");
     String::from_utf8(bytes).expect("the fields are UTF-8")
 }
 
-/// At most `width` characters of `text`.
+/// Shortens `text` to at most `width` characters.
 pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -14,7 +14,7 @@ pub fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// A number written in digits, with its thousands apart: `12,345.6`.
+/// Separates the thousands of a number: `12,345.6`.
 pub fn grouped(number: &str) -> String {
     let whole = number.find(|c: char| c != '-' && !c.is_ascii_digit()).unwrap_or(number.len());
     let (whole, rest) = number.split_at(whole);
@@ -29,10 +29,10 @@ pub fn grouped(number: &str) -> String {
     text + rest
 }
 
-/// `word` as a shell takes it.
+/// Quotes `word` for a shell.
 pub fn for_shell(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
-    // What begins so would be a flag.
+    // A leading hyphen would make it a flag.
     let flag = if word.starts_with('-') { "./" } else { "" };
     match !word.is_empty() && word.chars().all(plain) {
         true => format!("{flag}{word}"),
@@ -40,7 +40,7 @@ pub fn for_shell(word: &str) -> String {
     }
 }
 
-/// The words of `text`; what [`for_shell`] has quoted is one.
+/// Splits `text` into words. A text that [`for_shell`] has quoted is one word.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -55,8 +55,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// `text` in lines of at most `width` columns, each behind `indent`. A terminal of less than 20 columns
-/// gets longer ones.
+/// Wraps `text` to lines of at most `width` columns, each after `indent`. Lines have at least 20
+/// columns.
 pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut lines = String::new();
     let mut line = String::new();
@@ -74,7 +74,7 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     lines + format!("{indent}{line}\n").as_str()
 }
 
-/// What stands in place of a number that does not exist.
+/// The text in place of an absent number.
 pub const NO_NUMBER: &str = "–";
 
 /// Formats `value` with so many decimals and with its thousands apart, or as [`NO_NUMBER`].
@@ -82,7 +82,7 @@ pub fn number(value: f64, decimals: usize) -> String {
     if value.is_finite() { grouped(&format!("{value:.decimals$}")) } else { NO_NUMBER.to_owned() }
 }
 
-/// A number with four digits, or all of a whole one.
+/// Formats a number with four digits, or with all digits of a whole number.
 pub fn short(value: f64) -> String {
     if !value.is_finite() {
         return if value.is_nan() { "no value".to_owned() } else { value.to_string() };
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_apart() {
+    fn thousands_are_separated() {
         for (number, wanted) in [
             ("0", "0"),
             ("999.25", "999.25"),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_quoted_for_a_shell_where_need_be() {
+    fn a_name_is_quoted_for_a_shell_if_necessary() {
         for (name, wanted) in [
             ("a/b-1.toml", "a/b-1.toml"),
             ("übung.toml", "übung.toml"),

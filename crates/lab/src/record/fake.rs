@@ -6,7 +6,7 @@ use crate::reference::{Limit, Reference};
 
 use super::{Comparison, Medium, RunRow, SendKind, Sent, Trace, VariantRuns};
 
-/// Seven variants, five seeds, 1000 s: what a path that delays 10 % of the packets might give.
+/// Seven variants, five seeds, 1000 s: plausible results on a path that delays 10 % of the packets.
 pub(crate) fn comparison() -> Comparison {
     let variant = |(i, &shape): (usize, &Shape)| runs(i as u64, shape);
     let fact = |what: &str, value: &str| (what.to_owned(), value.to_owned());
@@ -37,7 +37,8 @@ pub(crate) fn comparison() -> Comparison {
     }
 }
 
-/// Name, mean goodput in Mb/s, mean dupthresh, fast retransmits per run, the spurious ones among them.
+/// Name, mean goodput in Mb/s, mean dupthresh, fast retransmits per run, and spurious ones among
+/// them.
 type Shape = (&'static str, f64, Option<f64>, u64, u64);
 
 const SHAPES: [Shape; 7] = [
