@@ -13,7 +13,7 @@ use crate::row::RunRow;
 pub enum Value {
     /// A count.
     Count(u64),
-    /// A measured value; none if the sender lacks it.
+    /// A measured value; none if the sender has no such value.
     Measured(Option<f64>),
 }
 
@@ -37,7 +37,7 @@ impl Serialize for Value {
     }
 }
 
-/// The unit of a metric, which determines its format.
+/// The unit of a metric. It determines the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Seconds.
@@ -66,7 +66,7 @@ pub struct Metric {
     extract: Extract,
 }
 
-/// The way to read a metric from a row.
+/// The accessor of a metric in a row.
 #[derive(Clone, Copy, Debug)]
 enum Extract {
     Count {
@@ -75,7 +75,7 @@ enum Extract {
         kernel: &'static [Counter],
     },
     Number(fn(&RunRow) -> f64),
-    /// A number that some senders lack.
+    /// A number that some senders do not have.
     Optional(fn(&RunRow) -> Option<f64>),
 }
 
@@ -92,7 +92,7 @@ impl Metric {
         }
     }
 
-    /// Returns whether some senders lack the metric.
+    /// Returns whether there are senders without this metric.
     pub(crate) fn is_optional(&self) -> bool {
         matches!(self.extract, Extract::Optional(_))
     }
@@ -110,7 +110,7 @@ impl Metric {
     }
 }
 
-/// A metric that a field of the flow's record counts.
+/// Returns a metric that is a count in the flow's record.
 const fn count(
     name: &'static str,
     short: &'static str,
@@ -122,7 +122,7 @@ const fn count(
     Metric { name, short, heading, unit: Unit::Times, extract: Extract::Count { get, put, kernel } }
 }
 
-/// A number that every sender has.
+/// Returns a metric that every sender has.
 const fn number(
     name: &'static str,
     short: &'static str,
@@ -133,7 +133,7 @@ const fn number(
     Metric { name, short, heading, unit, extract: Extract::Number(get) }
 }
 
-/// A number that some senders lack.
+/// Returns a metric that some senders do not have.
 const fn optional(
     name: &'static str,
     short: &'static str,
@@ -144,10 +144,12 @@ const fn optional(
     Metric { name, short, heading, unit, extract: Extract::Optional(get) }
 }
 
+/// Returns a counter of the kernel's group `Tcp`.
 const fn tcp(name: &'static str) -> Counter {
     ("Tcp", name)
 }
 
+/// Returns a counter of the kernel's group `TcpExt`.
 const fn ext(name: &'static str) -> Counter {
     ("TcpExt", name)
 }
@@ -191,7 +193,7 @@ pub(crate) const RETRANSMITS: Metric = count(
     &[tcp("RetransSegs")],
 );
 
-/// Entries into recovery by loss detection, without timeouts.
+/// Entries into recovery by loss detection; timeouts are not counted.
 pub(crate) const FAST_RETRANSMITS: Metric = count(
     "fast_retransmits",
     "fast rtx",
@@ -328,14 +330,14 @@ mod tests {
     use crate::record::fake;
 
     #[test]
-    fn names_are_unique() {
+    fn metric_names_are_unique() {
         for (i, metric) in METRICS.iter().enumerate() {
             assert!(METRICS[..i].iter().all(|m| m.name != metric.name), "{}", metric.name);
         }
     }
 
     #[test]
-    fn a_row_is_its_run_and_the_metrics_by_name() {
+    fn a_serialized_row_has_its_run_and_every_metric_by_name() {
         let row = &fake::comparison().variants[0].rows[0];
         let json = serde_json::to_value(row).unwrap();
         let names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
@@ -347,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernels_counters_are_added_up_where_there_are_any() {
+    fn a_metric_is_the_sum_of_its_kernel_counters() {
         let mut row = fake::comparison().variants[0].rows[0].clone();
         let delivered = row.flow.delivered_segments;
         for metric in METRICS {
@@ -362,6 +364,6 @@ mod tests {
             (row.flow.sending.retransmits, row.flow.sending.dsacks, row.flow.sending.timeouts),
             (7, 5, 0)
         );
-        assert_eq!(row.flow.delivered_segments, delivered, "no counter of a kernel has it");
+        assert_eq!(row.flow.delivered_segments, delivered, "it has no kernel counter");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::text::number;
 
-/// A unit of bit rates, and the heads of columns in it.
+/// A unit of bit rates, with the heads of columns in that unit.
 #[derive(Debug, PartialEq)]
 struct Unit {
     bps: f64,
@@ -114,9 +114,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_has_the_unit_that_suits_it_and_three_digits() {
+    fn a_rate_has_a_suitable_unit_and_three_digits() {
         let shown = |bps: f64| Scale::of([bps]).with_unit(bps).replace('\u{a0}', " ");
-        for (bps, wanted) in [
+        for (bps, expected) in [
             (99_547.5e6, "99.55 Gb/s"),
             (400e9, "400.0 Gb/s"),
             (2e12, "2,000.0 Gb/s"),
@@ -132,22 +132,22 @@ mod tests {
             (0.0, "0.000 Mb/s"),
             (f64::NAN, "– Mb/s"),
         ] {
-            assert_eq!(shown(bps), wanted);
+            assert_eq!(shown(bps), expected);
         }
     }
 
     #[test]
-    fn rates_beside_each_other_have_one_unit() {
+    fn the_rates_of_a_table_have_one_unit() {
         let scale = Scale::of([0.5e6, 12e9, f64::NAN, f64::INFINITY]);
         assert_eq!((scale.name(), scale.number(0.5e6).as_str()), ("Gb/s", "0.00"));
-        // The largest of those that count keeps its three digits in the unit of what is beside it.
+        // The unit is that of the largest rate of all; the largest of the first rates has three digits.
         let scale = Scale::beside([0.6e6, 0.19e6], [9.11e6]);
         assert_eq!((scale.name(), scale.number(0.6e6).as_str()), ("Mb/s", "0.600"));
         assert_eq!(Scale::beside([6.8e3], [9.11e6]).number(6.8e3), "0.00680");
     }
 
     #[test]
-    fn a_rate_in_words_is_scaled() {
+    fn a_rate_in_words_has_a_suitable_unit() {
         let shown = [6.8e3, 2.88e6, 480e6, 12.345e9, 400e9].map(in_words);
         assert_eq!(shown, ["7 kb/s", "2.88 Mb/s", "480 Mb/s", "12.35 Gb/s", "400.0 Gb/s"]);
     }

@@ -39,12 +39,12 @@ pub enum Medium {
     Wire,
 }
 
-/// Other traffic in runs without the compared sender.
+/// A group of other traffic, with its goodput in runs without the compared sender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
     /// The name of the `[[traffic]]`.
     pub group: String,
-    /// The goodput in bits per second for each seed.
+    /// The goodput without the compared sender, in bits per second, for each seed.
     pub alone_bps: Vec<f64>,
 }
 

@@ -78,8 +78,8 @@ impl Reference {
 
     /// Returns the goodput in a run with that seed.
     pub(crate) fn at(&self, seed: u64) -> f64 {
-        let one = self.by_seed.get(seed.saturating_sub(1) as usize).or(self.by_seed.first());
-        one.copied().unwrap_or(f64::NAN)
+        let bps = self.by_seed.get(seed.saturating_sub(1) as usize).or(self.by_seed.first());
+        bps.copied().unwrap_or(f64::NAN)
     }
 }
 
@@ -88,12 +88,13 @@ pub fn runs(scenario: &Scenario) -> u64 {
     seeds(scenario).count() as u64 * groups(scenario).count() as u64
 }
 
-/// Returns the groups of the compared traffic; without any, all groups with TCP.
+/// Returns the groups of the compared traffic, or all groups if there are none. Datagrams have no
+/// reference.
 fn groups(scenario: &Scenario) -> impl Iterator<Item = &Traffic> {
     scenario.compared().filter(|group| !matches!(group.app, App::Datagrams { .. }))
 }
 
-/// Returns the seeds to run: one, if all seeds have the same starts, ways and applications.
+/// Returns the seeds to run: only one if starts, ways and applications do not depend on the seed.
 fn seeds(scenario: &Scenario) -> std::ops::RangeInclusive<u64> {
     let same = groups(scenario).all(|group| {
         matches!(group.app, App::Bulk { .. })
@@ -103,10 +104,10 @@ fn seeds(scenario: &Scenario) -> std::ops::RangeInclusive<u64> {
     1..=if same { 1 } else { scenario.seeds }
 }
 
-/// Combines the goodputs of the groups, each of which was simulated alone.
+/// Returns the goodput of all groups together, in bits per second. Each group was simulated alone.
 ///
-/// Groups that share a link deliver together no more than it carries. The bound is the least of the
-/// bounds of the links, where a link first serves the groups that use it least.
+/// Groups that share a link deliver no more than the link carries. Each link gives a bound, for
+/// which it serves the groups that use it least first; the result is the smallest bound.
 fn together(scenario: &Scenario, groups: &[Alone<'_>], ran: &[FlowRecord]) -> f64 {
     let longest = ran.iter().map(|flow| flow.duration_s).fold(0.0, f64::max);
     let bits: Vec<f64> = ran.iter().map(|flow| flow.delivered_bytes as f64 * 8.0).collect();
@@ -117,7 +118,8 @@ fn together(scenario: &Scenario, groups: &[Alone<'_>], ran: &[FlowRecord]) -> f6
             let mut used: Vec<(f64, f64)> =
                 groups.iter().zip(&bits).map(|(group, &bits)| (group.crossed(at), bits)).collect();
             used.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let (mut room, mut all) = (rate.bps() * longest * payload(scenario), 0.0);
+            let mut room = rate.bps() * longest * payload(scenario);
+            let mut all = 0.0;
             for (share, bits) in used {
                 let fits = if share > 0.0 { bits.min(room / share) } else { bits };
                 room -= fits * share;
@@ -135,7 +137,7 @@ mod tests {
     use crate::cancel::never;
 
     #[test]
-    fn a_path_that_takes_no_time_undisturbed_has_no_goodput() {
+    fn an_undisturbed_path_without_rate_and_delay_has_no_goodput() {
         let text = "duration = \"2 s\"\nvariants = [\"sack\"]\n[path]\nhops = [\"wan\"]\n\
                     [link.wan]\ndelay = \"0 s\"\nalternate.extra = \"9 ms\"\n";
         let endless = Scenario::parse("my.toml", text, &[]).expect("takes time");

@@ -13,7 +13,7 @@ pub(crate) fn comparison() -> Comparison {
     Comparison {
         scenario: "fake".to_owned(),
         title: "Ten per cent of the packets arrive late".to_owned(),
-        source: "Nobody and Noone, “Numbers made up for tests”, section 5.2, figure 7".to_owned(),
+        source: "Doe and Roe, “Numbers made up for tests”, section 5.2, figure 7".to_owned(),
         scenario_toml: "name = \"fake\"\nseeds = 5\nduration = \"1000 s\"\n\n[path]\nrate = \"10 Mb/s\"\n\
                         delay = \"25 ms\"\nqueue = 100\n\n[path.reorder]\nshare = 0.1 # < 0.2 & > 0\n\
                         delay = { normal = [\"25 ms\", \"8 ms\"] }\n"
@@ -91,10 +91,12 @@ fn runs(index: u64, shape: Shape) -> VariantRuns {
     }
 }
 
-fn trace(index: u64, (name, mbps, dupthresh, _, spuriously): Shape) -> Trace {
+fn trace(index: u64, shape: Shape) -> Trace {
+    let (name, mbps, dupthresh, _, spuriously) = shape;
     let mut random = Random(index + 77);
     let mut trace = Trace::default();
-    let (mut cwnd, mut threshold) = (2.0, 3.0);
+    let mut cwnd = 2.0;
+    let mut threshold = 3.0;
     for i in 0..2000 {
         let t = f64::from(i) * 0.5;
         cwnd += 0.5 * mbps / 2.0;
@@ -108,7 +110,9 @@ fn trace(index: u64, (name, mbps, dupthresh, _, spuriously): Shape) -> Trace {
         }
     }
     let rate = mbps * 1e6 / 8.0 / 1448.0;
-    let (start, mut segment, mut acked) = (500.0, (rate * 500.0).floor(), 0.0);
+    let start = 500.0;
+    let mut segment = (rate * start).floor();
+    let mut acked = 0.0;
     for round in 0..50 {
         let begins = start + f64::from(round) * 0.1;
         let burst = (rate * 0.1) as u32;
@@ -138,7 +142,7 @@ fn trace(index: u64, (name, mbps, dupthresh, _, spuriously): Shape) -> Trace {
     trace
 }
 
-/// SplitMix64, as numbers in [0, 1).
+/// A generator of numbers in [0, 1): SplitMix64.
 struct Random(u64);
 
 impl Random {

@@ -6,7 +6,7 @@ use unruffled_measure::FlowRecord;
 
 use crate::row::RunRow;
 
-/// The fields of a [`RunRow`] in their order.
+/// The fields of a [`RunRow`], in order.
 type Fields = (String, String, u64, FlowRecord, f64, f64);
 
 pub(crate) fn serialize<S: Serializer>(rows: &[RunRow], serializer: S) -> Result<S::Ok, S::Error> {

@@ -9,7 +9,7 @@ pub enum Limit {
     Links,
     /// The receiver's window, which is smaller than the path's capacity.
     Window,
-    /// The length of the transfer, which ends before the path is full, so that delays decide.
+    /// The length of the transfer. It ends before the path is full, so that delays dominate.
     Length,
     /// The application, which pauses.
     Application,
@@ -26,7 +26,7 @@ impl Limit {
         }
     }
 
-    /// Describes the factor.
+    /// Returns a description for tables and reports.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Links => "link rates",

@@ -3,8 +3,8 @@
 use unruffled_scenario::{Arrivals, Scenario, Traffic};
 use unruffled_units::{Duration, Instant};
 
-/// Returns the scenario with only the groups that `stays` selects. The others start after the end,
-/// so that they keep their indices and the random numbers do not change.
+/// Returns the scenario with only the groups that `stays` selects. The others stay in the list, so
+/// that indices and random numbers do not change, and start after the end of the run.
 pub(crate) fn without(scenario: &Scenario, stays: impl Fn(&Traffic) -> bool) -> Scenario {
     let mut scenario = scenario.clone();
     let after = Instant::ZERO + scenario.duration + Duration::from_secs(1);
