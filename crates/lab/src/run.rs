@@ -48,7 +48,7 @@ pub fn record(
     finish(scenario, built, links, monitor, cancel)
 }
 
-/// Runs the simulation to its end.
+/// Runs the simulation to its end and returns its records.
 fn finish(
     scenario: &Scenario,
     built: Built,
@@ -61,7 +61,7 @@ fn finish(
     let over = Instant::ZERO + scenario.duration;
     let mut until = Instant::ZERO;
     while until < over {
-        // Nothing is checked before the next event.
+        // The next check comes after the next event, even if that is far ahead.
         let next = simulation.due().unwrap_or(until);
         until = (until.max(next) + CHECK_INTERVAL).min(over);
         // Without further events, the rest of a long duration is skipped.
@@ -69,14 +69,14 @@ fn finish(
             break;
         }
         if simulation.has_too_many() {
-            let wanted = "fewer (by a queue on each link, or by lower rates)";
+            let expected = "fewer (by a queue on each link, or by lower rates)";
             let found = format!("more than {}", Simulation::MOST_PACKETS);
-            return Err(ConfigError::new("packets on their way", wanted, found).into());
+            return Err(ConfigError::new("packets on their way", expected, found).into());
         }
         cancel.check()?;
     }
     let (meter, links) = meters;
-    // A complete transfer is measured until its last octet.
+    // The measured time of a complete transfer ends with its last octet.
     let end = scenario.bytes().and_then(|_| meter.finished(0)).unwrap_or(over);
     let (mut flows, mut series) = meter.records(end);
     for (flow, number) in flows.iter_mut().zip(0..) {

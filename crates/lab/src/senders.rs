@@ -42,6 +42,7 @@ pub fn json(senders: &[Variant]) -> Value {
     json!({ "variants": list, "parts": PARTS.iter().map(part).collect::<Vec<_>>() })
 }
 
+/// Returns the JSON object of one sender.
 fn one(variant: &Variant) -> Value {
     let parts: serde_json::Map<String, Value> =
         variant.parts().into_iter().map(|(part, what)| (part.to_owned(), what.into())).collect();

@@ -1,5 +1,5 @@
-//! A table for a terminal that is too narrow for it: the cells of each row are stacked, each after
-//! the head of its column.
+//! Stacked output of tables that are wider than the terminal: the cells of each row are below each
+//! other, each after the head of its column.
 
 use comfy_table::{Row, Table};
 
@@ -8,7 +8,7 @@ use crate::text::wrapped;
 /// The length of a text from which it may be wrapped, in characters.
 const MIN_WRAPPED: usize = 24;
 
-/// Returns stacked lines, if the cells of `table` do not fit its width, even with long texts
+/// Returns the stacked lines of `table`; none if its cells fit into its width, with long texts
 /// wrapped.
 pub fn instead_of(table: &Table) -> Option<String> {
     let width = usize::from(table.width()?);
@@ -19,7 +19,7 @@ pub fn instead_of(table: &Table) -> Option<String> {
         let cells = rows.iter().chain([&heads]).filter_map(|row| row.get(at));
         cells.map(|cell| minimum(cell)).max().unwrap_or(0)
     };
-    // One space after each cell, and one between two.
+    // Each cell is followed by a space, and another one separates two cells.
     let all: usize = (0..heads.len()).map(|at| needs(at) + 2).sum();
     (all > width + 1).then(|| rows.iter().map(|row| below(&heads, row, width)).collect())
 }
@@ -33,7 +33,7 @@ fn minimum(cell: &str) -> usize {
     }
 }
 
-/// Stacks the cells of a row: the first is a heading, the others follow their heads.
+/// Stacks the cells of a row: the first is the heading, the others follow the heads of their columns.
 fn below(heads: &[String], row: &[String], width: usize) -> String {
     let Some((first, rest)) = row.split_first() else { return String::new() };
     let mut text = wrapped(first, width, "");
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_fits_stays_one() {
+    fn a_table_that_fits_is_not_stacked() {
         assert!(
             table(45).starts_with("path       best %  a head of several words\n───"),
             "{}",
@@ -74,10 +74,10 @@ mod tests {
     }
 
     #[test]
-    fn cells_that_have_no_room_stand_below_each_other() {
-        let wanted = "satellite\n  best %                   98.5\n  a head of several words  1\n\
+    fn the_cells_of_a_table_that_is_too_wide_are_stacked() {
+        let expected = "satellite\n  best %                   98.5\n  a head of several words  1\n\
                       half-late\n  best %                   100.0\n  a head of several words  2\n";
-        assert_eq!(table(40), wanted);
+        assert_eq!(table(40), expected);
         assert_eq!(table(20).lines().next(), Some("satellite"));
     }
 }

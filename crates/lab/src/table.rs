@@ -25,11 +25,11 @@ const STYLE: TableStyle = TableStyle::new()
     .content_lines(ContentLineStyle::none().junction(' '))
     .header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// Formats the results for a terminal of `width` columns: a line above, a line for each variant, a
-/// line below.
+/// Formats the results for a terminal of `width` columns: the runs, a line for each variant, and the
+/// legend.
 ///
-/// Columns without room are omitted and named below. With `colour` the header is bold, and the
-/// leading variants are green. The text ends with a line feed.
+/// Columns without room are omitted and named in the legend. With `colour` the header is bold, and
+/// the leading variants are green. The text ends with a line feed.
 pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     let summaries = summaries(comparison);
     let winners: Vec<&str> = leaders(comparison, &summaries).iter().map(|s| s.variant).collect();
@@ -66,7 +66,8 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     format!("{above}\n\n{}\n{below}{notes}{groups}", lines(table))
 }
 
-/// Describes the common names of simulated senders; a race has the kernel itself.
+/// Returns the common names of the simulated senders; empty for a race, which includes the kernel
+/// itself.
 fn known(comparison: &Comparison, width: usize) -> String {
     let of = |runs: &VariantRuns| Some(format!("{}: {}", runs.name, known_as(&runs.name)?));
     let known: Vec<String> = match comparison.medium {
@@ -84,8 +85,8 @@ struct Fitting {
     left_out: Vec<&'static str>,
 }
 
-/// Reduces the table to `width` columns: names stay whole, heads are shortened, then columns
-/// omitted.
+/// Reduces the table to `width` columns: first heads are shortened, then columns are omitted. Names
+/// stay whole.
 fn fitting(comparison: &Comparison, summaries: &[Summary<'_>], width: usize) -> Fitting {
     let mut columns = columns(comparison);
     let table = |columns: &[Column], head: fn(&Column) -> &'static str, left_out: &[_]| Fitting {
@@ -99,7 +100,7 @@ fn fitting(comparison: &Comparison, summaries: &[Summary<'_>], width: usize) -> 
     }
     let mut left_out = Vec::new();
     let heads: Vec<&str> = columns.iter().map(|column| column.short).collect();
-    // Name, goodput and share stay.
+    // The columns of name, goodput and share are never omitted.
     let rest = heads.iter().skip(3).rev().filter(|head| !DISPENSABLE.contains(head)).copied();
     let order: Vec<&'static str> = DISPENSABLE.into_iter().chain(rest).collect();
     for next in order.into_iter().map(Some).chain([None]) {
@@ -111,7 +112,7 @@ fn fitting(comparison: &Comparison, summaries: &[Summary<'_>], width: usize) -> 
         columns.retain(|column| Some(column.short) != next);
         left_out.extend(next.filter(|_| columns.len() < before));
     }
-    // Stacked cells have room for all columns.
+    // The table will be stacked, which has room for all columns.
     usual
 }
 
@@ -121,7 +122,7 @@ pub fn fits(heads: &[&str], lines: &[Vec<String>], width: usize) -> bool {
         let cells = lines.iter().filter_map(|line| line.get(i)).map(|cell| cell.chars().count());
         cells.chain([head.chars().count()]).max().unwrap_or(0)
     };
-    // One space after each cell, and one between two.
+    // Each cell is followed by a space, and another one separates two cells.
     let all: usize = heads.iter().enumerate().map(widest).map(|wide| wide + 2).sum();
     all <= width + 1
 }
@@ -167,13 +168,13 @@ pub fn plain_within(width: usize) -> Table {
     table
 }
 
-/// Returns an empty table for a terminal of that width, or for another program.
+/// Returns an empty table for a terminal of that width, or of unlimited width.
 pub fn for_columns(width: Option<usize>) -> Table {
     width.map_or_else(plain, plain_within)
 }
 
-/// Formats a table: names are left-aligned, numbers right-aligned. Without room, the cells of each
-/// row are stacked.
+/// Formats a table: the first column is left-aligned, the others right-aligned. If the table does
+/// not fit, the cells of each row are stacked.
 pub fn lines(mut table: Table) -> String {
     if let Some(stacked) = stacked::instead_of(&table) {
         return stacked;
@@ -185,7 +186,7 @@ pub fn lines(mut table: Table) -> String {
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// Joins the parts of the line below a table, in as many lines as necessary.
+/// Joins the parts of the legend by semicolons, in as many lines as necessary.
 fn clauses(parts: &[&str], width: usize) -> String {
     if parts.is_empty() {
         return String::new();

@@ -1,4 +1,4 @@
-//! The columns of the results, and their cells.
+//! The columns of the table of results, and their cells.
 
 use super::means::{Summary, scale, summaries};
 use crate::metric::{self, Metric, Unit};
@@ -7,7 +7,7 @@ use crate::record::{Comparison, Medium};
 use crate::statistics::Estimate;
 use crate::text::number;
 
-/// A column of the results, with heads of several lengths.
+/// A column of the table of results, with heads of several lengths.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// The head on a terminal of 80 columns.
@@ -30,6 +30,7 @@ enum Content {
     Mean(Metric),
 }
 
+/// Returns a column of the means of a metric.
 const fn mean(metric: Metric) -> Column {
     let Metric { short, heading: long, .. } = metric;
     Column { short, tight: short, long, content: Content::Mean(metric) }
@@ -37,7 +38,7 @@ const fn mean(metric: Metric) -> Column {
 
 const VARIANT: Column =
     Column { short: "variant", tight: "variant", long: "Variant", content: Content::Name };
-/// [`columns`] replaces the unit by that of the goodputs.
+/// The goodput; [`columns`] replaces the unit in its heads by a suitable one.
 const GOODPUT: Column = mean(metric::GOODPUT);
 const SHARE: Column =
     Column { short: "share %", tight: "share %", long: "Share,\u{a0}%", content: Content::Share };
@@ -81,7 +82,7 @@ pub fn columns(comparison: &Comparison) -> Vec<Column> {
     columns.iter().map(scaled).collect()
 }
 
-/// The columns that are omitted if there is no room, in this order.
+/// The short heads of the columns that are omitted first if there is no room, in this order.
 pub(crate) const DISPENSABLE: [&str; 3] =
     [metric::DUPTHRESH.short, metric::DSACKS.short, metric::REORDERING_EVENTS.short];
 
@@ -100,8 +101,8 @@ impl Column {
             Unit::BitsPerSecond => each(&|s| number(mean(s) / 1e6, 2)),
             Unit::Share => each(&|s| number(mean(s) * 100.0, 1)),
             Unit::Times => {
-                let broken = |v: f64| v.is_finite() && v.fract() != 0.0;
-                let decimals = usize::from(summaries.iter().any(|s| broken(mean(s))));
+                let has_fraction = |v: f64| v.is_finite() && v.fract() != 0.0;
+                let decimals = usize::from(summaries.iter().any(|s| has_fraction(mean(s))));
                 each(&|s| number(mean(s), decimals))
             }
             Unit::Segments | Unit::Seconds => each(&|s| number(mean(s), 1)),

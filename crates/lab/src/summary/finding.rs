@@ -17,13 +17,14 @@ pub fn effort(comparison: &Comparison) -> String {
     let (Some(&shortest), Some(&longest)) = (times.first(), times.last()) else {
         return count(0, "seed");
     };
-    let (shortest, longest) = (seconds(shortest), seconds(longest));
+    let shortest = seconds(shortest);
+    let longest = seconds(longest);
     let seconds = if shortest == longest { shortest } else { format!("{shortest} to {longest}") };
     let each = if runs == 1 { "" } else { " each" };
     format!("{}, {seconds} s{each}", count(runs, "seed"))
 }
 
-/// Formats seconds with one decimal, or with three digits if less than one second.
+/// Formats seconds with one decimal, or with three digits below one second.
 fn seconds(time: f64) -> String {
     let rounded = if time < 1.0 { format!("{time:.2e}") } else { format!("{time:.1}") };
     rounded.parse().unwrap_or(time).to_string()
@@ -94,7 +95,8 @@ fn lead(leaders: &[&Summary<'_>], scale: Scale) -> String {
     format!("{} share the lead at {to}{}", listed(&names), scale.with_unit(high))
 }
 
-/// Describes why there are several leaders, or that a difference may be chance.
+/// Returns the clause after the finding: why several variants lead, or that a difference between
+/// single runs may be chance; empty if there is nothing to add.
 fn reason(best: &Summary<'_>, leaders: &[&Summary<'_>], all: &[Summary<'_>]) -> String {
     let others = leaders.iter().filter(|s| s.variant != best.variant);
     let overlapping: Vec<&str> = others.filter(|s| overlap(s, best)).map(|s| s.variant).collect();

@@ -40,7 +40,7 @@ impl<'a> Summary<'a> {
     }
 }
 
-/// The metrics whose means follow goodput and share.
+/// The metrics whose means follow the goodput and the share in JSON.
 pub(crate) const MEANS: [Metric; 7] = [
     metric::RETRANSMITS,
     metric::DSACKS,
@@ -56,8 +56,8 @@ pub fn summaries(comparison: &Comparison) -> Vec<Summary<'_>> {
     comparison.variants.iter().map(|v| Summary::of(v, &comparison.reference)).collect()
 }
 
-/// Returns the variant with the highest mean goodput: the first of equal ones, none if all are
-/// zero.
+/// Returns the variant with the highest mean goodput, the first of equal ones; none if all goodputs
+/// are zero.
 pub fn best<'s, 'a>(summaries: &'s [Summary<'a>]) -> Option<&'s Summary<'a>> {
     let delivers = summaries.iter().filter(|s| s.goodput_bps.mean > 0.0);
     delivers.reduce(|best, s| if s.goodput_bps.mean > best.goodput_bps.mean { s } else { best })

@@ -71,7 +71,7 @@ struct Measure {
     limit: &'static str,
 }
 
-/// Other traffic without the compared sender.
+/// The goodput of other traffic without the compared sender.
 #[derive(serde::Serialize)]
 struct Besides<'a> {
     traffic: &'a str,
@@ -94,7 +94,7 @@ struct Counted<'a, T> {
     record: &'a T,
 }
 
-/// Returns the flows or links of all runs, if there are several flows.
+/// Returns the records of the flows or links of all runs; empty if there is one flow.
 fn counted<'a, T>(
     comparison: &'a Comparison,
     of: impl Fn(&'a RunRecord) -> &'a Vec<T>,
@@ -102,7 +102,8 @@ fn counted<'a, T>(
     let mut all = Vec::new();
     for runs in &comparison.variants {
         for (row, record) in runs.rows.iter().zip(&runs.records) {
-            let (variant, seed) = (runs.name.as_str(), row.seed);
+            let variant = runs.name.as_str();
+            let seed = row.seed;
             all.extend(of(record).iter().map(|record| Counted { variant, seed, record }));
         }
     }
