@@ -1,9 +1,9 @@
-//! Names the version of the model: what a run's result depends on.
+//! Computes the version of the model: a hash of everything that affects the result of a run.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Whose sources decide what a run does, seen from this crate.
+/// The sources that affect a run, relative to this crate.
 const MODEL: [&str; 8] = [
     "../units/src",
     "../path/src",
@@ -20,7 +20,8 @@ fn main() {
     println!("cargo::rustc-env=UNRUFFLED_MODEL={}", model(&crate_dir));
 }
 
-/// The hash of the model's sources, of the random numbers' versions, and of the machine's kind.
+/// The hash of the model's sources, of the versions of the random-number crates, and of the target
+/// machine.
 fn model(crate_dir: &Path) -> String {
     let mut hash = blake3::Hasher::new();
     for part in MODEL {
@@ -51,7 +52,7 @@ fn model(crate_dir: &Path) -> String {
     hash.finalize().to_hex()[..16].to_owned()
 }
 
-/// The files below `path` with that ending, in order.
+/// Finds the files below `path` with that extension, in order.
 fn find(path: &Path, ending: &str, into: &mut Vec<PathBuf>) {
     if path.is_file() {
         into.push(path.to_owned());

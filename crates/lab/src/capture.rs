@@ -1,7 +1,7 @@
-//! Writes the packets that pass an end of a flow as pcapng, for Wireshark and its kin.
+//! Captures of simulated packets at an end of a flow, as pcapng.
 //!
-//! Payload is left out of the file (it is zeros), as a capture with a short snap length would; the
-//! original lengths and the checksums are those of whole packets.
+//! The files omit the payload, which is zeros, like captures with a short snap length. Lengths and
+//! checksums are those of whole packets.
 
 use std::io::Write;
 
@@ -19,37 +19,37 @@ use unruffled_units::Instant;
 
 use crate::files::APPLICATION;
 
-/// Addresses (for documentation, RFC 5737) and ports of the two ends; each connection but the first
-/// has a port of its own above the sender's.
+/// The addresses (for documentation, RFC 5737) and ports of the two ends. Each connection but the
+/// first has its own port above the sender's.
 const SENDER: ([u8; 4], u16) = ([192, 0, 2, 1], 49_152);
 const RECEIVER: ([u8; 4], u16) = ([198, 51, 100, 1], 5_001);
 
-/// A monitor that writes what passes one end of the connections of one source, the first unless
-/// [`of`](Self::of) says another.
+/// A monitor that writes the packets at one end of the connections of one source: the first source,
+/// or the one selected by [`of`](Self::of).
 pub struct Capture<W: Write> {
     writer: PcapNgWriter<W>,
     end: End,
     source: u32,
-    /// Its connections that are there, and their ports.
+    /// The open connections and their ports.
     flows: Vec<(FlowId, u16)>,
     next_port: u16,
-    /// The first thing that went wrong; nothing is written after it.
+    /// The first error; nothing is written after it.
     failed: Option<PcapError>,
     packet: Vec<u8>,
     payload: Vec<u8>,
-    /// Counts up at the sender. At the receiver it stays 0, as RFC 6864, section 4.1, lets it: a
-    /// packet does not say there when it was sent, and must not seem to.
+    /// The IP identification. It counts up at the sender and stays 0 at the receiver, as RFC 6864,
+    /// section 4.1, permits: a packet does not show there when it was sent.
     identification: u16,
 }
 
-/// The beginning of a capture, which says what has written it.
+/// Returns the section header of a capture, which names this program.
 pub fn section() -> SectionHeaderBlock<'static> {
     let options = vec![SectionHeaderOption::UserApplication(APPLICATION.into())];
     let endianness = Endianness::native();
     SectionHeaderBlock { endianness, options, ..SectionHeaderBlock::default() }
 }
 
-/// What the system said, where it is that: the disk is full, for example.
+/// Returns the system's error, if the error has one, such as a full disk.
 pub fn reason(error: PcapError) -> std::io::Error {
     match error {
         PcapError::IoError(reason) => reason,
@@ -61,7 +61,7 @@ impl<W: Write> Capture<W> {
     /// Begins a capture at the sender.
     ///
     /// # Errors
-    /// When `output` cannot be written.
+    /// `output` cannot be written.
     pub fn new(output: W) -> Result<Self, PcapError> {
         Self::at(End::Sender, output)
     }
@@ -69,13 +69,13 @@ impl<W: Write> Capture<W> {
     /// Begins a capture at `end`.
     ///
     /// # Errors
-    /// When `output` cannot be written.
+    /// `output` cannot be written.
     pub fn at(end: End, output: W) -> Result<Self, PcapError> {
         let mut writer = PcapNgWriter::with_section_header(output, section())?;
         writer.write_pcapng_block(InterfaceDescriptionBlock {
             linktype: DataLink::IPV4,
             snaplen: 0,
-            // Nanoseconds.
+            // Timestamps in nanoseconds.
             options: vec![InterfaceDescriptionOption::IfTsResol(9)],
         })?;
         Ok(Self {
@@ -91,7 +91,7 @@ impl<W: Write> Capture<W> {
         })
     }
 
-    /// The same of the source of that number.
+    /// Selects the source of that number.
     #[must_use]
     pub fn of(self, source: u32) -> Self {
         Self { source, ..self }
@@ -100,7 +100,7 @@ impl<W: Write> Capture<W> {
     /// Ends the capture.
     ///
     /// # Errors
-    /// The first thing that went wrong since its beginning.
+    /// The first error since the beginning.
     pub fn finish(mut self) -> Result<(), PcapError> {
         match self.failed.take() {
             Some(error) => Err(error),
@@ -123,7 +123,8 @@ impl<W: Write> Capture<W> {
         if self.end == End::Sender {
             self.identification = self.identification.wrapping_add(1);
         }
-        // By headers: `PacketBuilder` moves room for all of IPv6's extensions, a dozen times a packet.
+        // Headers are built separately: `PacketBuilder` moves room for all IPv6 extensions a dozen
+        // times per packet.
         let mut tcp = TcpHeader::new(from.1, to.1, segment.seq.0, segment.window);
         let flags = segment.flags;
         (tcp.syn, tcp.fin, tcp.rst, tcp.psh) = (flags.syn, flags.fin, flags.rst, flags.psh);
@@ -162,7 +163,7 @@ fn invalid(error: impl std::error::Error + Send + Sync + 'static) -> PcapError {
     PcapError::IoError(std::io::Error::other(error))
 }
 
-/// The segment's options, padded with no-operations as stacks do.
+/// Returns the segment's options, padded with no-operations as stacks do.
 fn options(segment: &Segment) -> Vec<TcpOptionElement> {
     let mut options = Vec::new();
     if let Some(mss) = segment.mss {

@@ -1,4 +1,4 @@
-//! Comparisons at several values of one key of a scenario, and what a paper has at these.
+//! Comparisons at several values of one key of a scenario, beside the results of a paper.
 
 use comfy_table::Cell;
 use serde::Serialize;
@@ -8,18 +8,18 @@ use crate::summary::summaries;
 use crate::table;
 use crate::text::number;
 
-/// The same comparison, again and again with one key changed.
+/// A comparison that is repeated with several values of one key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparisonSweep {
-    /// Its name.
+    /// The short name.
     pub name: String,
-    /// One line on what it is.
+    /// One line that describes the sweep.
     pub title: String,
-    /// Where it comes from.
+    /// The origin: paper, section, table.
     pub source: String,
-    /// What is changed, and its unit.
+    /// The quantity that varies, with its unit.
     pub quantity: String,
-    /// The values, ascending.
+    /// The points, in ascending order of their values.
     pub points: Vec<ComparisonAt>,
     /// The paper's results at the same values.
     pub paper: Option<Paper>,
@@ -30,29 +30,29 @@ pub struct ComparisonSweep {
 pub struct ComparisonAt {
     /// The value in the unit of [`ComparisonSweep::quantity`].
     pub value: f64,
-    /// What came of it; all points have the same variants.
+    /// The comparison at that value. All points have the same variants.
     pub comparison: Comparison,
 }
 
-/// What a paper has for each point.
+/// The results of a paper at each point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Paper {
-    /// Whose results these are.
+    /// The name of the results.
     pub name: String,
     /// Goodput, in bits per second.
     pub goodput_bps: Vec<f64>,
-    /// Packets that arrived out of order, as a share.
+    /// The share of packets that arrived out of order.
     pub out_of_order_rate: Vec<f64>,
 }
 
 /// A variant's results over the sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GoodputCurve {
-    /// The variant's name, or the paper's.
+    /// The name of the variant or of the paper.
     pub variant: String,
-    /// Mean goodput at each point, in bits per second.
+    /// The mean goodput at each point, in bits per second.
     pub goodput_bps: Vec<f64>,
-    /// The difference between the largest and the smallest of them, as a share of the largest.
+    /// The difference between the largest and the smallest goodput, as a share of the largest.
     pub spread: f64,
 }
 
@@ -66,7 +66,7 @@ impl GoodputCurve {
 }
 
 impl ComparisonSweep {
-    /// One curve for each variant, then the paper's.
+    /// Returns a curve for each variant, then that of the paper.
     pub fn curves(&self) -> Vec<GoodputCurve> {
         let at: Vec<_> = self.points.iter().map(|p| summaries(&p.comparison)).collect();
         let variants = self.points.first().map_or(&[][..], |p| &p.comparison.variants);
@@ -78,7 +78,7 @@ impl ComparisonSweep {
         variants.iter().enumerate().map(curve).chain(paper).collect()
     }
 
-    /// The unit of goodputs: so many bits per second, and its name. Papers have octets.
+    /// Returns the unit of goodputs: its size in bits per second, and its name. Papers use octets.
     pub(crate) fn unit(&self) -> (f64, &'static str) {
         let curves = self.curves();
         let all = curves.iter().flat_map(|c| &c.goodput_bps).copied();
@@ -89,7 +89,7 @@ impl ComparisonSweep {
         }
     }
 
-    /// The mean share of packets that arrived out of order at each point.
+    /// Returns the mean share of packets that arrived out of order at each point.
     pub(crate) fn out_of_order(&self) -> Vec<f64> {
         let mean = |p: &ComparisonAt| {
             let rows = p.comparison.variants.iter().flat_map(|v| &v.rows);
@@ -99,7 +99,7 @@ impl ComparisonSweep {
         self.points.iter().map(mean).collect()
     }
 
-    /// The table's lines, without a head: a name, a cell for each point, the spread.
+    /// Returns the lines of the table: a name, a cell for each point, and the spread.
     pub(crate) fn lines(&self) -> Vec<Vec<String>> {
         let (octets, _) = self.unit();
         let curve = |c: &GoodputCurve| -> Vec<String> {
@@ -117,7 +117,7 @@ impl ComparisonSweep {
         lines
     }
 
-    /// The heads of the columns of [`lines`](Self::lines).
+    /// Returns the heads of the columns of [`lines`](Self::lines).
     pub(crate) fn heads(&self) -> Vec<String> {
         let values = self.points.iter().map(|p| p.value.to_string());
         [self.unit().1.to_owned()]
@@ -127,12 +127,12 @@ impl ComparisonSweep {
             .collect()
     }
 
-    /// The results for people.
+    /// Formats the results as text.
     pub fn render(&self) -> String {
         self.render_within(None)
     }
 
-    /// The same for a terminal of so many columns.
+    /// Formats the results for a terminal of that width.
     pub fn render_within(&self, width: Option<usize>) -> String {
         let mut table = table::for_columns(width);
         table.set_header(self.heads().into_iter().map(Cell::new));
@@ -142,13 +142,13 @@ impl ComparisonSweep {
         format!("{}: by {}\n\n{lines}\n{}\n{notes}", self.name, self.quantity, self.octets())
     }
 
-    /// What the unit means.
+    /// Describes the unit.
     pub(crate) fn octets(&self) -> String {
         let (bps, unit) = self.unit();
         format!("{} are {} octets", unit.trim_end_matches("/s"), number(bps / 8.0, 0))
     }
 
-    /// What there is to say of the points, each note with the values that it is of.
+    /// Returns the notes on the points, each with the values that it applies to.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes: Vec<(&str, Vec<String>)> = Vec::new();
         for point in &self.points {
@@ -162,7 +162,8 @@ impl ComparisonSweep {
         notes.into_iter().map(|(note, at)| format!("at {}: {note}", at.join(", "))).collect()
     }
 
-    /// The results as one JSON object; the rows of each point name the scenario with its value.
+    /// Returns the results as one JSON object. The rows of each point name the scenario with its
+    /// value.
     pub fn json(&self) -> String {
         let rows =
             self.points.iter().flat_map(|p| p.comparison.variants.iter().flat_map(|v| &v.rows));
@@ -179,7 +180,7 @@ impl ComparisonSweep {
         text.expect("the document has string keys only") + "\n"
     }
 
-    /// All runs as CSV.
+    /// Returns all runs as CSV.
     pub fn csv(&self) -> String {
         table::rows_csv(self.points.iter().flat_map(|p| &p.comparison.variants))
     }
@@ -201,7 +202,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::record;
 
-    /// The made-up comparison at two values of something, and a paper that has something else.
+    /// The made-up comparison at two values, and a paper with other results.
     pub(crate) fn fake() -> ComparisonSweep {
         let point = |value: f64| ComparisonAt { value, comparison: record::fake::comparison() };
         ComparisonSweep {

@@ -1,5 +1,5 @@
-//! Files that are written: beside their place, and moved there when they are whole, so that what stood
-//! there before is lost only to what replaces it.
+//! Writing of files. They are written beside their place and moved there when they are complete, so
+//! that the previous file is lost only to a complete one.
 
 mod ours;
 mod part;
@@ -13,10 +13,10 @@ use part::Part;
 
 use crate::error::Error;
 
-/// A file, and what it is called; none where nobody has named one.
+/// A file with its description; none if the file is not given.
 pub type Called<'a> = (&'static str, Option<&'a Path>);
 
-/// Refuses a `path` that is one of `others`, or where SQLite keeps a part of a database.
+/// Rejects a `path` that is one of `others`, or a file of an SQLite database.
 ///
 /// # Errors
 /// Such a path.
@@ -41,7 +41,7 @@ pub fn free<'a>(
     }
 }
 
-/// The file of which SQLite would keep a part at `path`, by its name.
+/// Returns the database to which SQLite would attach a file named `path`.
 fn database_of(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
     let database = ["-wal", "-shm", "-journal"].iter().find_map(|part| name.strip_suffix(part))?;
@@ -54,19 +54,19 @@ fn is_database(path: &Path) -> bool {
     path.is_file() && File::open(path).and_then(read).is_ok() && head == *b"SQLite format 3\0"
 }
 
-/// Whether a file could be written at `path`, without leaving a trace.
+/// Checks that a file can be written at `path`, without leaving a trace.
 ///
 /// # Errors
-/// Why not.
+/// The error of opening the file.
 pub fn probe(path: &Path) -> Result<()> {
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => {
             Err(std::io::Error::other("expected a file, found a folder"))
         }
-        // Pipes and devices: opening one may block, or mean something to its other end.
+        // Opening a pipe or a device may block, or have an effect at its other end.
         Ok(there) if !there.is_file() => Ok(()),
         Ok(_) => OpenOptions::new().append(true).open(path).map(drop),
-        // A link to nowhere: what it points to will be made.
+        // The target of a dangling link will be created.
         Err(_) if path.is_symlink() => Ok(()),
         Err(_) => {
             OpenOptions::new().write(true).create_new(true).open(path)?;
@@ -75,22 +75,22 @@ pub fn probe(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether both names are of the same file, or would be.
+/// Returns whether both names are of the same file, or would be.
 fn same(a: &Path, b: &Path) -> bool {
     place(a) == place(b)
 }
 
-/// Writes the file at `path`; `fill` gives its contents.
+/// Writes the file at `path` with the contents that `fill` writes.
 ///
 /// # Errors
-/// What goes wrong, and what `fill` says: then what was there stays.
+/// An error of the system or of `fill`. The previous file stays.
 pub fn write(path: &Path, fill: impl FnOnce(BufWriter<File>) -> Result<()>) -> Result<()> {
     let place = place(path);
     let there = fs::metadata(path);
     if there.as_ref().is_ok_and(|there| !there.is_file()) || path.is_symlink() && there.is_err() {
         return fill(BufWriter::new(File::create(path)?));
     }
-    // A folder may forbid new files where the old one may be written.
+    // A folder may forbid new files and permit changes to existing ones.
     let Ok(part) = Part::beside(&place) else {
         return fill(BufWriter::new(File::create(path)?));
     };
@@ -101,7 +101,7 @@ pub fn write(path: &Path, fill: impl FnOnce(BufWriter<File>) -> Result<()>) -> R
 /// Writes `text` to the file at `path`.
 ///
 /// # Errors
-/// As of [`write()`].
+/// The errors of [`write()`].
 pub fn write_text(path: &Path, text: &str) -> Result<()> {
     write(path, |mut file| {
         file.write_all(text.as_bytes())?;
@@ -109,7 +109,7 @@ pub fn write_text(path: &Path, text: &str) -> Result<()> {
     })
 }
 
-/// The file's path without links on the way, as far as it exists.
+/// Resolves the links in a path, as far as it exists.
 fn place(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| {
         let parent = path.parent().filter(|p| !p.as_os_str().is_empty());

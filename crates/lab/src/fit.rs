@@ -1,4 +1,4 @@
-//! The path that a capture shows, as a scenario, and how well it fits.
+//! The path that a capture shows, as a scenario, with the quality of the fit.
 
 mod beside;
 mod cost;

@@ -1,5 +1,5 @@
-//! Many paths, many senders, one table: what each sender delivers on each path, as a share of what
-//! the best sender delivers there; and what the undisturbed path delivers.
+//! Comparisons of many senders over many paths: the share of each sender in the goodput of the best
+//! one, and the goodput of the undisturbed path.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -18,28 +18,28 @@ use unruffled_scenario::flags;
 use unruffled_scenario::random_path;
 use unruffled_scenario::{BUILTIN, Scenario};
 
-/// How long a built-in scenario runs at most.
-const LONGEST: Duration = Duration::from_secs(100);
+/// The longest run of a built-in scenario.
+const MAX_DURATION: Duration = Duration::from_secs(100);
 
-/// One path and what the senders deliver over it.
+/// A path and the goodputs of the senders.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Path {
     /// The scenario's name.
     pub name: String,
-    /// The scenario in a line.
+    /// The scenario in one line.
     pub title: String,
-    /// How long it is simulated, in seconds.
+    /// The simulated time, in seconds.
     pub duration_s: f64,
-    /// Goodput of each sender, in bits per second: the mean over the seeds.
+    /// The goodput of each sender, in bits per second: the mean over the seeds.
     pub goodput_bps: Vec<f64>,
-    /// Goodput over the undisturbed path, in bits per second: the [`Reference`].
+    /// The goodput over the undisturbed path, in bits per second: the [`Reference`].
     pub undisturbed_bps: f64,
 }
 
-/// The paths, the senders, and what they deliver.
+/// The paths, the senders and their goodputs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Gallery {
-    /// The senders' names, in the order of every list of values.
+    /// The names of the senders, in the order of all lists of values.
     pub senders: Vec<String>,
     /// The paths.
     pub paths: Vec<Path>,
@@ -49,39 +49,39 @@ pub struct Gallery {
     pub overrides: Vec<String>,
 }
 
-/// A sender's shares of the best over all paths.
+/// The shares of a sender over all paths.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Standing {
     /// The sender.
     pub sender: String,
-    /// Median share.
+    /// The median share.
     pub median: f64,
-    /// The share that a tenth of the paths are below.
+    /// The 10th percentile of the shares.
     pub tenth: f64,
-    /// Mean share.
+    /// The mean share.
     pub mean: f64,
-    /// Smallest share.
+    /// The smallest share.
     pub worst: f64,
     /// The path of the smallest share.
     pub worst_path: String,
-    /// Share on each path.
+    /// The share on each path.
     pub shares: Vec<f64>,
 }
 
-/// The senders that are compared unless the caller names others: all that need no simulator and keep
-/// to the standard's response to a loss, which Westwood does not.
+/// Returns the senders that are compared by default: those that need no simulator and respond to
+/// losses by the standard, which Westwood does not.
 pub fn senders() -> Vec<String> {
     let of = |row: &&unruffled_tcp::Row| {
         let variant = Variant::named(row.name);
         row.name != "westwood" && variant.is_some_and(|v| !v.is_for_simulation_only())
     };
     let mut names: Vec<String> = ROWS.iter().filter(of).map(|row| row.name.to_owned()).collect();
-    // The one to recommend stands first.
+    // The recommended sender is the first.
     names.sort_by_key(|name| name != "unruffled");
     names
 }
 
-/// The scenario `name`, in which `usual` holds unless somebody has `set` it.
+/// Reads the scenario `name` with the overrides `usual`, then `set`.
 fn with(
     name: &str,
     text: &str,
@@ -93,19 +93,19 @@ fn with(
     scenario.map_err(|error| error.of_scenario(name))
 }
 
-/// A seed for each path.
+/// The default number of seeds.
 const SEEDS: &str = "seeds=1";
 
-/// The built-in scenarios, with these keys replaced; unless these say how often and how long, each runs
-/// once, for 100 s at most, of which a tenth at most is not measured.
+/// Returns the built-in scenarios with these overrides. By default each runs once, for at most 100
+/// s, of which at most a tenth is not measured.
 ///
 /// # Errors
-/// A key that they do not have, or that is set twice.
+/// An unknown key, or a key that is set twice.
 pub fn built_in(set: &[String]) -> Result<Vec<Scenario>, Error> {
     let load = |(name, text): &(&str, &str)| {
         let own = Scenario::load(name, &[])?;
         let with = |warmup| {
-            let duration = format!("duration={}", own.duration.min(LONGEST));
+            let duration = format!("duration={}", own.duration.min(MAX_DURATION));
             with(name, text, &[SEEDS.to_owned(), duration, format!("warmup={warmup}")], set)
         };
         let duration = with(Duration::ZERO)?.duration;
@@ -114,11 +114,10 @@ pub fn built_in(set: &[String]) -> Result<Vec<Scenario>, Error> {
     BUILTIN.iter().map(load).collect()
 }
 
-/// `count` random paths drawn from `seed`, with these keys replaced; unless these say how often, each runs
-/// once.
+/// Returns `count` random paths drawn from `seed`, with these overrides. By default each runs once.
 ///
 /// # Errors
-/// A key that they do not have, or that is set twice.
+/// An unknown key, or a key that is set twice.
 pub fn drawn(seed: u64, count: u32, set: &[String]) -> Result<Vec<Scenario>, Error> {
     let load = |n| {
         let usual = [SEEDS.to_owned()];
@@ -127,11 +126,11 @@ pub fn drawn(seed: u64, count: u32, set: &[String]) -> Result<Vec<Scenario>, Err
     (1..=count).map(load).collect()
 }
 
-/// Runs every sender on every path, in which the `overrides` were replaced. `done` is called after
+/// Runs every sender on every path. The paths have the `overrides` already. `done` is called after
 /// each run.
 ///
 /// # Errors
-/// A sender that is not there, or a parameter that does not fit.
+/// An unknown sender, an invalid parameter, or cancellation.
 pub fn gallery(
     scenarios: &[Scenario],
     senders: &[String],
@@ -178,30 +177,30 @@ pub fn gallery(
     Ok(Gallery { senders: senders.to_vec(), paths, seeds, overrides: overrides.to_vec() })
 }
 
-/// The number of runs that [`gallery`] makes.
+/// Returns the number of runs that [`gallery`] makes.
 pub fn runs(scenarios: &[Scenario], senders: usize) -> u64 {
     let of = |scenario: &Scenario| scenario.seeds * senders as u64 + reference::runs(scenario);
     scenarios.iter().map(of).sum()
 }
 
 impl Path {
-    /// What the best sender delivers, in a unit of its own: paths are not compared with each other.
+    /// Formats the goodput of the best sender, in its own unit: paths are not compared.
     pub(crate) fn best(&self) -> String {
         let best = self.best_bps();
         Scale::of([best]).with_unit(best)
     }
 
-    /// What the undisturbed path delivers, in the same way.
+    /// Formats the goodput of the undisturbed path.
     pub(crate) fn undisturbed(&self) -> String {
         Scale::of([self.undisturbed_bps]).with_unit(self.undisturbed_bps)
     }
 
-    /// What the best sender delivers, in bits per second.
+    /// Returns the goodput of the best sender, in bits per second.
     fn best_bps(&self) -> f64 {
         self.goodput_bps.iter().copied().fold(0.0, f64::max)
     }
 
-    /// A sender's share of the best; of nothing there is no share.
+    /// Returns a sender's share of the best goodput; NaN if that is zero.
     fn share(&self, sender: usize) -> f64 {
         let best = self.best_bps();
         if best > 0.0 { self.goodput_bps[sender] / best } else { 1.0 }
@@ -209,8 +208,8 @@ impl Path {
 }
 
 impl Gallery {
-    /// The senders whose goodput on a path is that of the best one in all digits shown; none where nothing
-    /// is delivered.
+    /// Returns the senders whose goodput on a path has the digits of the best one; none if all are
+    /// zero.
     pub(crate) fn leaders(&self, path: &Path) -> Vec<&str> {
         let best = path.best_bps();
         let scale = Scale::of([best]);
@@ -219,7 +218,7 @@ impl Gallery {
         of_path.filter(|(_, bps)| leads(**bps)).map(|(name, _)| name.as_str()).collect()
     }
 
-    /// How each sender stands, the best mean share first.
+    /// Returns the standings of the senders, the best mean share first.
     pub fn standings(&self) -> Vec<Standing> {
         let mut standings: Vec<Standing> = (0..self.senders.len())
             .map(|sender| {
@@ -243,12 +242,13 @@ impl Gallery {
         standings
     }
 
-    /// For people: the standings, then each path with its best sender and the first one's share.
+    /// Formats the standings, then each path with its best sender and the share of the first
+    /// sender.
     pub fn render(&self) -> String {
         self.render_within(None)
     }
 
-    /// The same for a terminal of so many columns.
+    /// Formats the gallery for a terminal of that width.
     pub fn render_within(&self, width: Option<usize>) -> String {
         let plain = |heads: &[&str]| {
             let mut table = for_columns(width);

@@ -1,10 +1,10 @@
-//! Sweeps over any keys of a scenario: which points, which runs, what came of each.
+//! Sweeps over any keys of a scenario: the points, the runs and their results.
 //!
-//! A grid file says what is swept: lists and ranges, all of which are combined, and samples, drawn at
-//! random or as a Latin hypercube. [`Grid`] is the file, [`Plan`] the runs that it asks for, in an
-//! order of their own; [`Sweep`] has those that are there and takes the others, made here
-//! ([`Sweep::run`]) or elsewhere ([`Batch`]). What comes out depends on the plan alone: not on who
-//! made a run, nor on when.
+//! A grid file defines lists and ranges, all of which are combined, and samples, drawn at random or
+//! as a Latin hypercube. A [`Grid`] is the file; a [`Plan`] has its runs in a fixed order; a
+//! [`Sweep`] has the results that exist, and receives the others from this process ([`Sweep::run`])
+//! or from others ([`Batch`]). The results depend only on the plan, not on where and when a run is
+//! made.
 
 mod axis;
 mod batch;

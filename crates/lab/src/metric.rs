@@ -1,8 +1,8 @@
-//! What is told of a run. [`METRICS`] is the one table of it: the fields of JSON and CSV, the columns
-//! of table and report, and which of a kernel's counters stands for what in a race.
+//! The metrics of a run. [`METRICS`] is their table: the fields of JSON and CSV, the columns of
+//! table and report, and the kernel counters of a race.
 //!
-//! A new metric is a constant here, in the list of [`METRICS`] if JSON and CSV have it, and in
-//! [`summary`](crate::summary)'s lists if the table shows it.
+//! To add a metric, add a constant, put it into [`METRICS`] for JSON and CSV, and into the lists of
+//! [`summary`](crate::summary) for the table.
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
@@ -11,14 +11,14 @@ use crate::row::RunRow;
 /// A number of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// Counted.
+    /// A count.
     Count(u64),
-    /// Measured; none where the sender has no such thing.
+    /// A measured value; none if the sender has no such value.
     Measured(Option<f64>),
 }
 
 impl Value {
-    /// The same as a floating-point number, for means.
+    /// Returns the value as a floating-point number, for means.
     pub fn number(self) -> Option<f64> {
         match self {
             Self::Count(count) => Some(count as f64),
@@ -37,36 +37,36 @@ impl Serialize for Value {
     }
 }
 
-/// What a metric is measured in, which decides how it is shown.
+/// The unit of a metric. It determines the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Seconds.
     Seconds,
     /// Bits per second, shown as Mb/s with the confidence interval.
     BitsPerSecond,
-    /// Segments of the stream, a mean.
+    /// Segments of the stream, as a mean.
     Segments,
     /// A share from 0 to 1, shown in percent.
     Share,
-    /// Times that something happened in a run.
+    /// Occurrences in a run.
     Times,
 }
 
-/// One number of a run: use [`of`](Self::of) to take it from a [`RunRow`].
+/// A metric: [`of`](Self::of) reads it from a [`RunRow`].
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
-    /// Its name in JSON and CSV; it never changes.
+    /// The name in JSON and CSV; it never changes.
     pub name: &'static str,
-    /// Its heading on a terminal of 80 columns.
+    /// The heading on a terminal of 80 columns.
     pub short: &'static str,
-    /// Its heading on a page.
+    /// The heading on a page.
     pub heading: &'static str,
-    /// What it is measured in.
+    /// The unit.
     pub unit: Unit,
     extract: Extract,
 }
 
-/// How a metric is taken from a row.
+/// The accessor of a metric in a row.
 #[derive(Clone, Copy, Debug)]
 enum Extract {
     Count {
@@ -75,15 +75,15 @@ enum Extract {
         kernel: &'static [Counter],
     },
     Number(fn(&RunRow) -> f64),
-    /// Not every sender has it.
+    /// A number that some senders do not have.
     Optional(fn(&RunRow) -> Option<f64>),
 }
 
-/// A kernel's counter: its group and its name, as `nstat` and linux/snmp.h have them.
+/// A kernel counter: its group and its name, as in `nstat` and linux/snmp.h.
 pub type Counter = (&'static str, &'static str);
 
 impl Metric {
-    /// Its value in a run.
+    /// Returns the value in a run.
     pub fn of(&self, row: &RunRow) -> Value {
         match self.extract {
             Extract::Count { get, .. } => Value::Count(get(row)),
@@ -92,17 +92,17 @@ impl Metric {
         }
     }
 
-    /// Whether some senders have no such number.
+    /// Returns whether there are senders without this metric.
     pub(crate) fn is_optional(&self) -> bool {
         matches!(self.extract, Extract::Optional(_))
     }
 
-    /// Whether it is a count, and so a whole number in every run.
+    /// Returns whether the metric is a count.
     pub fn is_count(&self) -> bool {
         matches!(self.extract, Extract::Count { .. })
     }
 
-    /// Puts the sum of the kernel's counters that stand for it into a row; nothing if none do.
+    /// Sets the metric in a row to the sum of its kernel counters, if it has any.
     pub fn count_by_kernel(&self, row: &mut RunRow, counter: impl Fn(Counter) -> u64) {
         if let Extract::Count { put, kernel: counters @ [_, ..], .. } = self.extract {
             put(row, counters.iter().copied().map(counter).sum());
@@ -110,7 +110,7 @@ impl Metric {
     }
 }
 
-/// A metric that a field of the flow's record counts.
+/// Returns a metric that is a count in the flow's record.
 const fn count(
     name: &'static str,
     short: &'static str,
@@ -122,7 +122,7 @@ const fn count(
     Metric { name, short, heading, unit: Unit::Times, extract: Extract::Count { get, put, kernel } }
 }
 
-/// A number that every sender has.
+/// Returns a metric that every sender has.
 const fn number(
     name: &'static str,
     short: &'static str,
@@ -133,7 +133,7 @@ const fn number(
     Metric { name, short, heading, unit, extract: Extract::Number(get) }
 }
 
-/// A number that some senders do not have.
+/// Returns a metric that some senders do not have.
 const fn optional(
     name: &'static str,
     short: &'static str,
@@ -144,15 +144,17 @@ const fn optional(
     Metric { name, short, heading, unit, extract: Extract::Optional(get) }
 }
 
+/// Returns a counter of the kernel's group `Tcp`.
 const fn tcp(name: &'static str) -> Counter {
     ("Tcp", name)
 }
 
+/// Returns a counter of the kernel's group `TcpExt`.
 const fn ext(name: &'static str) -> Counter {
     ("TcpExt", name)
 }
 
-/// Measured time: the run without its warm-up.
+/// The measured time: the run without its warm-up.
 pub(crate) const DURATION: Metric =
     number("duration_s", "s", "Measured time, s", Unit::Seconds, |row| row.flow.duration_s);
 
@@ -170,8 +172,8 @@ pub(crate) const DELIVERED: Metric = count(
 pub(crate) const GOODPUT: Metric =
     number("goodput_bps", "Mb/s", "Goodput, Mb/s", Unit::BitsPerSecond, |row| row.flow.goodput_bps);
 
-/// Data segments sent, retransmissions included. A kernel's are all but those, which it counts by
-/// themselves (RFC 4022, tcpOutSegs), and those that carry no data are among them.
+/// Data segments sent, including retransmissions. A kernel's counter excludes retransmissions,
+/// which it counts separately (RFC 4022, tcpOutSegs), and includes segments without data.
 pub(crate) const SENT: Metric = count(
     "sent_segments",
     "sent",
@@ -191,7 +193,7 @@ pub(crate) const RETRANSMITS: Metric = count(
     &[tcp("RetransSegs")],
 );
 
-/// Times that loss detection entered recovery (not timeouts).
+/// Entries into recovery by loss detection; timeouts are not counted.
 pub(crate) const FAST_RETRANSMITS: Metric = count(
     "fast_retransmits",
     "fast rtx",
@@ -201,7 +203,8 @@ pub(crate) const FAST_RETRANSMITS: Metric = count(
     &[ext("TCPSackRecovery"), ext("TCPRenoRecovery")],
 );
 
-/// Those of which every retransmission proved spurious; a kernel's are those that it undid.
+/// Entries into recovery of which every retransmission proved spurious; for a kernel, those that it
+/// undid.
 pub(crate) const SPURIOUS_FAST_RETRANSMITS: Metric = count(
     "false_fast_retransmits",
     "spurious",
@@ -221,7 +224,7 @@ pub(crate) const TIMEOUTS: Metric = count(
     &[ext("TCPTimeouts")],
 );
 
-/// Those of which every retransmission proved spurious.
+/// Timeouts of which every retransmission proved spurious.
 pub(crate) const SPURIOUS_TIMEOUTS: Metric = count(
     "false_timeouts",
     "spur. RTO",
@@ -231,23 +234,23 @@ pub(crate) const SPURIOUS_TIMEOUTS: Metric = count(
     &[ext("TCPLossUndo")],
 );
 
-/// Mean over time of the duplicate threshold; none for senders that work in time alone.
+/// The mean over time of the duplicate threshold; none for senders that use time only.
 pub(crate) const DUPTHRESH: Metric =
     optional("dupthresh_mean", "dupthresh", "Mean dupthresh", Unit::Segments, |row| {
         row.flow.means.dupthresh_mean
     });
 
-/// Packets that the path dropped, as a share of those sent.
+/// The share of sent packets that the path dropped.
 pub(crate) const LOSS_RATE: Metric =
     number("loss_rate", "lost %", "Lost,\u{a0}%", Unit::Share, |row| row.loss_rate);
 
-/// Packets that arrived behind a later one, as a share of those that arrived.
+/// The share of arrived packets that arrived after a later one.
 pub(crate) const OUT_OF_ORDER_RATE: Metric =
     number("out_of_order_rate", "late %", "Out of order,\u{a0}%", Unit::Share, |row| {
         row.out_of_order_rate
     });
 
-/// Holes that closed by late arrival, as the sender measured them.
+/// Holes that were closed by late packets, as seen by the sender.
 pub(crate) const REORDERING_EVENTS: Metric = count(
     "reordering_events",
     "reord",
@@ -257,7 +260,7 @@ pub(crate) const REORDERING_EVENTS: Metric = count(
     &[ext("TCPSACKReorder"), ext("TCPTSReorder"), ext("TCPRenoReorder")],
 );
 
-/// Mean over time of the congestion window; none where it cannot be seen.
+/// The mean over time of the congestion window; none if it is not visible.
 pub(crate) const CWND: Metric =
     optional("cwnd_mean", "cwnd", "Mean congestion window", Unit::Segments, |row| {
         row.flow.means.cwnd_mean
@@ -277,7 +280,7 @@ pub(crate) const LOSS_PROBES: Metric = count(
 pub(crate) const FA_RATIO: Metric =
     optional("fa_ratio", "FA %", "FA ratio,\u{a0}%", Unit::Share, |row| row.flow.means.fa_ratio);
 
-/// Segments that the receiver reported by DSACK as having come before.
+/// Segments that the receiver reported as duplicates by DSACK.
 pub(crate) const DSACKS: Metric = count(
     "dsacks",
     "DSACK",
@@ -327,14 +330,14 @@ mod tests {
     use crate::record::fake;
 
     #[test]
-    fn names_are_unique() {
+    fn metric_names_are_unique() {
         for (i, metric) in METRICS.iter().enumerate() {
             assert!(METRICS[..i].iter().all(|m| m.name != metric.name), "{}", metric.name);
         }
     }
 
     #[test]
-    fn a_row_is_its_run_and_the_metrics_by_name() {
+    fn a_serialized_row_has_its_run_and_every_metric_by_name() {
         let row = &fake::comparison().variants[0].rows[0];
         let json = serde_json::to_value(row).unwrap();
         let names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
@@ -346,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernels_counters_are_added_up_where_there_are_any() {
+    fn a_metric_is_the_sum_of_its_kernel_counters() {
         let mut row = fake::comparison().variants[0].rows[0].clone();
         let delivered = row.flow.delivered_segments;
         for metric in METRICS {
@@ -361,6 +364,6 @@ mod tests {
             (row.flow.sending.retransmits, row.flow.sending.dsacks, row.flow.sending.timeouts),
             (7, 5, 0)
         );
-        assert_eq!(row.flow.delivered_segments, delivered, "no counter of a kernel has it");
+        assert_eq!(row.flow.delivered_segments, delivered, "it has no kernel counter");
     }
 }

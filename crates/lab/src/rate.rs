@@ -1,8 +1,8 @@
-//! A bit rate, as people read it, in the unit that suits it.
+//! Bit rates as text, in a suitable unit.
 
 use crate::text::number;
 
-/// A unit of bit rates, and what heads say of numbers in it.
+/// A unit of bit rates, with the heads of columns in that unit.
 #[derive(Debug, PartialEq)]
 struct Unit {
     bps: f64,
@@ -19,8 +19,8 @@ const UNITS: [Unit; 4] = [
     Unit { bps: 1.0, name: "b/s", goodput: "Goodput, b/s", each: "b/s per flow" },
 ];
 
-/// Rates in one unit and to as many decimals, so that they compare at sight: those of a table or of an
-/// axis. Give each of these a scale of its own.
+/// A common unit and number of decimals for the rates of a table or an axis. Each table and each
+/// axis has its own scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
     unit: &'static Unit,
@@ -28,14 +28,15 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// For these rates, in bits per second: the unit of the largest, to three of its digits.
+    /// Returns the scale for these rates, in bits per second: the unit of the largest, with three
+    /// of its digits.
     pub(crate) fn of(bps: impl IntoIterator<Item = f64>) -> Self {
         let largest = largest(bps);
         Self::new(largest, largest)
     }
 
-    /// For these rates beside others: the unit of the largest of all, three digits of the largest of
-    /// `bps`, but no more than five decimals.
+    /// Returns the scale for these rates beside others: the unit of the largest of all, with three
+    /// digits of the largest of `bps`, and at most five decimals.
     pub(crate) fn beside(
         bps: impl IntoIterator<Item = f64>,
         others: impl IntoIterator<Item = f64>,
@@ -45,7 +46,7 @@ impl Scale {
     }
 
     fn new(largest: f64, of_all: f64) -> Self {
-        // What rounds to 1000 is 1 of the next unit.
+        // A value that rounds to 1000 is 1 of the next unit.
         let fits = |unit: &&Unit| of_all >= 0.9995 * unit.bps;
         let unit = match UNITS.iter().find(fits) {
             Some(unit) => unit,
@@ -63,32 +64,32 @@ impl Scale {
         Self { unit, decimals }
     }
 
-    /// The unit's name: `Mb/s`.
+    /// Returns the name of the unit: `Mb/s`.
     pub(crate) fn name(self) -> &'static str {
         self.unit.name
     }
 
-    /// The head of a column of goodputs: `Goodput, Mb/s`.
+    /// Returns the head of a column of goodputs: `Goodput, Mb/s`.
     pub(crate) fn heading(self) -> &'static str {
         self.unit.goodput
     }
 
-    /// The head of a column of a flow's rates: `Mb/s per flow`.
+    /// Returns the head of a column of rates per flow: `Mb/s per flow`.
     pub(crate) fn each(self) -> &'static str {
         self.unit.each
     }
 
-    /// So many bits per second in the unit.
+    /// Converts bits per second to the unit.
     pub(crate) fn value(self, bps: f64) -> f64 {
         bps / self.unit.bps
     }
 
-    /// The same as text, without the unit.
+    /// Formats a rate without the unit.
     pub(crate) fn number(self, bps: f64) -> String {
         number(self.value(bps), self.decimals)
     }
 
-    /// The same with the unit, which does not break from it.
+    /// Formats a rate with the unit, joined by a no-break space.
     pub(crate) fn with_unit(self, bps: f64) -> String {
         format!("{}\u{a0}{}", self.number(bps), self.unit.name)
     }
@@ -98,7 +99,7 @@ fn largest(bps: impl IntoIterator<Item = f64>) -> f64 {
     bps.into_iter().filter(|v| v.is_finite()).fold(0.0, f64::max)
 }
 
-/// So many bits per second, to three digits or so.
+/// Formats a rate with about three digits.
 pub(crate) fn in_words(bps: f64) -> String {
     match bps {
         bps if bps < 1e6 => format!("{:.0} kb/s", bps / 1e3),
@@ -113,9 +114,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_has_the_unit_that_suits_it_and_three_digits() {
+    fn a_rate_has_a_suitable_unit_and_three_digits() {
         let shown = |bps: f64| Scale::of([bps]).with_unit(bps).replace('\u{a0}', " ");
-        for (bps, wanted) in [
+        for (bps, expected) in [
             (99_547.5e6, "99.55 Gb/s"),
             (400e9, "400.0 Gb/s"),
             (2e12, "2,000.0 Gb/s"),
@@ -131,22 +132,22 @@ mod tests {
             (0.0, "0.000 Mb/s"),
             (f64::NAN, "– Mb/s"),
         ] {
-            assert_eq!(shown(bps), wanted);
+            assert_eq!(shown(bps), expected);
         }
     }
 
     #[test]
-    fn rates_beside_each_other_have_one_unit() {
+    fn the_rates_of_a_table_have_one_unit() {
         let scale = Scale::of([0.5e6, 12e9, f64::NAN, f64::INFINITY]);
         assert_eq!((scale.name(), scale.number(0.5e6).as_str()), ("Gb/s", "0.00"));
-        // The largest of those that count keeps its three digits in the unit of what is beside it.
+        // The unit is that of the largest rate of all; the largest of the first rates has three digits.
         let scale = Scale::beside([0.6e6, 0.19e6], [9.11e6]);
         assert_eq!((scale.name(), scale.number(0.6e6).as_str()), ("Mb/s", "0.600"));
         assert_eq!(Scale::beside([6.8e3], [9.11e6]).number(6.8e3), "0.00680");
     }
 
     #[test]
-    fn a_rate_in_words_is_scaled() {
+    fn a_rate_in_words_has_a_suitable_unit() {
         let shown = [6.8e3, 2.88e6, 480e6, 12.345e9, 400e9].map(in_words);
         assert_eq!(shown, ["7 kb/s", "2.88 Mb/s", "480 Mb/s", "12.35 Gb/s", "400.0 Gb/s"]);
     }

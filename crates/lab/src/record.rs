@@ -1,4 +1,4 @@
-//! What a run leaves behind: one row of numbers, and what the plots draw.
+//! The results of runs: rows of numbers, and the data of plots.
 
 #[cfg(test)]
 pub(crate) mod fake;
@@ -17,66 +17,67 @@ pub use crate::row::RunRow;
 pub struct VariantRuns {
     /// The variant's name.
     pub name: String,
-    /// One line on what it does.
+    /// One line that describes the variant.
     pub about: String,
-    /// One row per seed, in the order of the seeds.
+    /// A row for each seed, in the order of the seeds.
     #[serde(with = "whole")]
     pub rows: Vec<RunRow>,
     /// The time series of the first seed.
     pub trace: Trace,
-    /// What was counted of each flow and link, one for each seed; empty where there is one flow.
+    /// The records of flows and links for each seed; empty if there is one flow.
     pub records: Vec<RunRecord>,
 }
 
-/// Where runs take place.
+/// The kind of runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Medium {
-    /// Virtual time.
+    /// Simulations in virtual time.
     #[default]
     Simulation,
-    /// Real packets over an emulated path, between real kernels and our stack.
+    /// Races with real packets over an emulated path, between kernels and the stack of this
+    /// project.
     Wire,
 }
 
-/// Traffic beside that of the compared sender, in runs without the latter.
+/// A group of other traffic, with its goodput in runs without the compared sender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
     /// The name of the `[[traffic]]`.
     pub group: String,
-    /// Its goodput in bits per second, for each seed.
+    /// The goodput without the compared sender, in bits per second, for each seed.
     pub alone_bps: Vec<f64>,
 }
 
-/// A finished comparison: what the table, the report, `--json` and `--csv` print.
+/// A comparison: the data of the table, the report, `--json` and `--csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The scenario's name.
     pub scenario: String,
-    /// Where the runs took place.
+    /// The kind of the runs.
     pub medium: Medium,
-    /// What else there is to say of the runs, a line each.
+    /// Notes on the runs, a line each.
     pub notes: Vec<String>,
-    /// Its title, one line.
+    /// The title, one line.
     pub title: String,
-    /// Where it comes from: paper, section, figure.
+    /// The origin: paper, section, figure.
     pub source: String,
-    /// The scenario as TOML, every override applied, and with the senders, seeds and duration that
-    /// were run.
+    /// The scenario as TOML with every override, and with the senders, seeds and duration of the
+    /// runs.
     pub scenario_toml: String,
-    /// The command that runs it again, with the scenario in `scenario.toml`.
+    /// The command that repeats the comparison, with the scenario in `scenario.toml`.
     pub command: String,
-    /// `(what, value)`: the path in words, for the report's head.
+    /// Names and descriptions of the path and the ends, for the head of the report.
     pub facts: Vec<(String, String)>,
-    /// Times in which impairments are at work, where they are so for a time only.
+    /// The time spans of impairments that are active for a part of the run.
     pub episodes: Vec<Episode>,
-    /// What shares are taken of: the same path, undisturbed.
+    /// The reference of shares: the undisturbed path.
     pub reference: Reference,
-    /// The traffic beside that of the compared sender, in the order of the scenario.
+    /// The other traffic, in the order of the scenario.
     pub beside: Vec<Beside>,
-    /// How many flows there are, other traffic included.
+    /// The number of flows, including other traffic.
     pub flows: u64,
-    /// How many of them the compared sender sends; what is drawn over time is the first.
+    /// The number of flows of the compared sender. Plots over time show the first of them.
     pub compared: u64,
-    /// One entry per variant, in the order asked for.
+    /// The runs of each variant, in the requested order.
     pub variants: Vec<VariantRuns>,
 }

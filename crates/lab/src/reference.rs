@@ -1,9 +1,9 @@
-//! What a path delivers where nothing disturbs it: what shares are taken of.
+//! The reference of shares: the goodput of the undisturbed path.
 //!
-//! The compared traffic has the network to itself. Nothing is late, lost or dropped, and the senders
-//! begin with the whole window, so that neither a detector nor a congestion control limits them. What
-//! limits them still: the links' rates and delays, the ways over which packets are spread, the
-//! receiver's window, the handshake and the application. So no sender delivers more.
+//! The compared traffic has the network to itself. No packet is late, lost or dropped, and the
+//! senders start with the whole window, so that neither a detector nor a congestion control limits
+//! them. The remaining limits are the rates and delays of the links, the ways over which packets
+//! are spread, the receiver's window, the handshake and the application. No sender delivers more.
 
 mod alone;
 mod limit;
@@ -23,24 +23,24 @@ pub use limit::Limit;
 use ways::{directed, payload};
 pub(crate) use without::without;
 
-/// What the compared traffic delivers over the undisturbed path.
+/// The goodput of the compared traffic over the undisturbed path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reference {
-    /// In bits per second, for each seed; one for all where no seed changes it. Not a number where the
-    /// undisturbed path takes no time.
+    /// The goodput in bits per second for each seed; one value if it does not depend on the seed.
+    /// NaN if the undisturbed path takes no time.
     by_seed: Vec<f64>,
-    /// What sets it.
+    /// The limiting factor.
     pub limit: Limit,
 }
 
 impl Reference {
-    /// A reference of that goodput for all seeds.
+    /// Returns a reference with that goodput for all seeds.
     pub fn new(bps: f64, limit: Limit) -> Self {
         Self { by_seed: vec![bps], limit }
     }
 
-    /// Runs the compared traffic of `scenario` over the undisturbed path. `done` is called after each of the
-    /// [`runs`].
+    /// Simulates the compared traffic of `scenario` over the undisturbed path. `done` is called
+    /// after each of the [`runs`].
     ///
     /// # Errors
     /// [`RunError::Cancelled`], or a link's configuration that is invalid; loaded scenarios have none.
@@ -65,35 +65,36 @@ impl Reference {
         if by_seed.is_empty() {
             by_seed.push(f64::NAN);
         }
-        // Of several groups, the first stands for all.
+        // The first group determines the limit of all.
         let first = groups.first().zip(ran.first());
         let limit = first.map_or(Limit::Links, |(group, ran)| group.limit(ran));
         Ok(Self { by_seed, limit })
     }
 
-    /// The goodput in bits per second, the mean over the seeds.
+    /// Returns the goodput in bits per second, the mean over the seeds.
     pub fn bps(&self) -> f64 {
         self.by_seed.iter().sum::<f64>() / self.by_seed.len() as f64
     }
 
-    /// The goodput in a run with that seed.
+    /// Returns the goodput in a run with that seed.
     pub(crate) fn at(&self, seed: u64) -> f64 {
-        let one = self.by_seed.get(seed.saturating_sub(1) as usize).or(self.by_seed.first());
-        one.copied().unwrap_or(f64::NAN)
+        let bps = self.by_seed.get(seed.saturating_sub(1) as usize).or(self.by_seed.first());
+        bps.copied().unwrap_or(f64::NAN)
     }
 }
 
-/// How many runs tell the reference of a scenario.
+/// Returns the number of runs that a reference requires.
 pub fn runs(scenario: &Scenario) -> u64 {
     seeds(scenario).count() as u64 * groups(scenario).count() as u64
 }
 
-/// What the compared traffic consists of: all that has TCP, if no traffic is of the compared sender.
+/// Returns the groups of the compared traffic, or all groups if there are none. Datagrams have no
+/// reference.
 fn groups(scenario: &Scenario) -> impl Iterator<Item = &Traffic> {
     scenario.compared().filter(|group| !matches!(group.app, App::Datagrams { .. }))
 }
 
-/// The seeds to run: one is enough where all have the same starts, ways and applications.
+/// Returns the seeds to run: only one if starts, ways and applications do not depend on the seed.
 fn seeds(scenario: &Scenario) -> std::ops::RangeInclusive<u64> {
     let same = groups(scenario).all(|group| {
         matches!(group.app, App::Bulk { .. })
@@ -103,10 +104,10 @@ fn seeds(scenario: &Scenario) -> std::ops::RangeInclusive<u64> {
     1..=if same { 1 } else { scenario.seeds }
 }
 
-/// The goodput of all groups in bits per second, by what each delivers when it is alone.
+/// Returns the goodput of all groups together, in bits per second. Each group was simulated alone.
 ///
-/// Groups that share a link deliver together no more than it carries: the bound is the least of those
-/// that a single link sets, where the link first takes the groups that use it least.
+/// Groups that share a link deliver no more than the link carries. Each link gives a bound, for
+/// which it serves the groups that use it least first; the result is the smallest bound.
 fn together(scenario: &Scenario, groups: &[Alone<'_>], ran: &[FlowRecord]) -> f64 {
     let longest = ran.iter().map(|flow| flow.duration_s).fold(0.0, f64::max);
     let bits: Vec<f64> = ran.iter().map(|flow| flow.delivered_bytes as f64 * 8.0).collect();
@@ -117,7 +118,8 @@ fn together(scenario: &Scenario, groups: &[Alone<'_>], ran: &[FlowRecord]) -> f6
             let mut used: Vec<(f64, f64)> =
                 groups.iter().zip(&bits).map(|(group, &bits)| (group.crossed(at), bits)).collect();
             used.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let (mut room, mut all) = (rate.bps() * longest * payload(scenario), 0.0);
+            let mut room = rate.bps() * longest * payload(scenario);
+            let mut all = 0.0;
             for (share, bits) in used {
                 let fits = if share > 0.0 { bits.min(room / share) } else { bits };
                 room -= fits * share;
@@ -135,7 +137,7 @@ mod tests {
     use crate::cancel::never;
 
     #[test]
-    fn a_path_that_takes_no_time_undisturbed_has_no_goodput() {
+    fn an_undisturbed_path_without_rate_and_delay_has_no_goodput() {
         let text = "duration = \"2 s\"\nvariants = [\"sack\"]\n[path]\nhops = [\"wan\"]\n\
                     [link.wan]\ndelay = \"0 s\"\nalternate.extra = \"9 ms\"\n";
         let endless = Scenario::parse("my.toml", text, &[]).expect("takes time");

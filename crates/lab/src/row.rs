@@ -2,26 +2,26 @@
 
 use unruffled_measure::{FlowRecord, share};
 
-/// One run: one variant, one seed. JSON and CSV have the run and then
+/// The results of one run of one variant with one seed. JSON and CSV have the run, then
 /// [`METRICS`](crate::metric::METRICS).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
     /// The scenario's name.
     pub scenario: String,
-    /// The variant's name, flavour and all (`rr-ta-rtx`).
+    /// The full name of the variant (`rr-ta-rtx`).
     pub variant: String,
-    /// The seed of every random number of the run.
+    /// The seed of all random numbers of the run.
     pub seed: u64,
-    /// What was counted of its flow, or of its flows together.
+    /// The record of the flow, or the sum over the flows.
     pub flow: FlowRecord,
-    /// Data segments that the path dropped, as a share of those sent.
+    /// The share of the sent data segments that the path dropped.
     pub loss_rate: f64,
-    /// Data segments that arrived behind a later one, as a share of those that arrived.
+    /// The share of the arrived data segments that arrived after a later one.
     pub out_of_order_rate: f64,
 }
 
 impl RunRow {
-    /// The row of a run of `scenario` in which `flow` was counted.
+    /// Returns the row of a run of `scenario` with the record `flow`.
     pub fn of(scenario: &str, variant: &str, seed: u64, mut flow: FlowRecord) -> Self {
         flow.means.cwnd_mean.get_or_insert(0.0);
         Self {

@@ -48,7 +48,7 @@ pub fn record(
     finish(scenario, built, links, monitor, cancel)
 }
 
-/// Runs what was built to its end.
+/// Runs the simulation to its end and returns its records.
 fn finish(
     scenario: &Scenario,
     built: Built,
@@ -61,22 +61,22 @@ fn finish(
     let over = Instant::ZERO + scenario.duration;
     let mut until = Instant::ZERO;
     while until < over {
-        // Nothing is looked at before something happens.
+        // The next check comes after the next event, even if that is far ahead.
         let next = simulation.due().unwrap_or(until);
         until = (until.max(next) + CHECK_INTERVAL).min(over);
-        // With nothing left to happen, the rest of a long duration is over at once.
+        // Without further events, the rest of a long duration is skipped.
         if !simulation.measure(until, &mut meters, monitor.as_deref_mut()) {
             break;
         }
         if simulation.has_too_many() {
-            let wanted = "fewer (by a queue on each link, or by lower rates)";
+            let expected = "fewer (by a queue on each link, or by lower rates)";
             let found = format!("more than {}", Simulation::MOST_PACKETS);
-            return Err(ConfigError::new("packets on their way", wanted, found).into());
+            return Err(ConfigError::new("packets on their way", expected, found).into());
         }
         cancel.check()?;
     }
     let (meter, links) = meters;
-    // A transfer that is complete is measured up to its last octet.
+    // The measured time of a complete transfer ends with its last octet.
     let end = scenario.bytes().and_then(|_| meter.finished(0)).unwrap_or(over);
     let (mut flows, mut series) = meter.records(end);
     for (flow, number) in flows.iter_mut().zip(0..) {
@@ -88,20 +88,20 @@ fn finish(
     Ok(RunRecord { flows, links, series })
 }
 
-/// The row of a run: the sum over the flows of the variant that is compared, or over all if it sends
-/// none of them.
+/// Returns the row of a run: the sum over the flows of the compared variant, or over all flows if
+/// there are none.
 pub fn row(scenario: &Scenario, variant: &Variant, seed: u64, record: &RunRecord) -> RunRow {
     row_of(scenario, variant.name(), seed, record)
 }
 
-/// The same, of the variant of that full name.
+/// Returns the row of a run of the variant with that full name.
 pub(crate) fn row_of(scenario: &Scenario, variant: &str, seed: u64, record: &RunRecord) -> RunRow {
     let compared = |flow: &&FlowRecord| scenario.compared().any(|group| group.name == flow.group);
     let flows: Vec<&FlowRecord> = record.flows.iter().filter(compared).collect();
     RunRow::of(&scenario.name, variant, seed, FlowRecord::sum(&flows))
 }
 
-/// How long a run takes, by a rough estimate: the bits that its narrowest link can carry.
+/// Estimates the cost of a run: the number of bits that its narrowest link can carry.
 pub fn cost(scenario: &Scenario) -> f64 {
     let rates = scenario.network.links.iter().filter_map(|link| link.link.rate);
     let narrowest = rates.map(|rate| rate.bps()).fold(f64::INFINITY, f64::min);

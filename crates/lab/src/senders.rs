@@ -1,15 +1,15 @@
-//! What is told of the senders themselves: name, parts, parameters, source.
+//! Descriptions of senders: name, parts, parameters, source.
 
 use serde_json::{Value, json};
 use unruffled_tcp::variant::{PARTS, Part};
 use unruffled_tcp::{ROWS, Unit, Variant};
 
-/// A sender for each row of the table, with its parameters as published.
+/// Returns a sender for each row of the table, with the published parameters.
 pub fn all() -> Vec<Variant> {
     ROWS.iter().filter_map(|row| Variant::named(row.name)).collect()
 }
 
-/// One line on what a sender does, with those of its parameters that are not at their defaults.
+/// Describes a sender in one line, with the parameters that differ from their defaults.
 pub fn about(variant: &Variant) -> String {
     let changed = variant.parameters().filter(|(p, value)| *value != p.default);
     let changed: Vec<String> =
@@ -20,7 +20,7 @@ pub fn about(variant: &Variant) -> String {
     }
 }
 
-/// What people know the sender of that full name as, where there is such a thing.
+/// Returns the common name of a sender, if it has one.
 pub fn known_as(name: &str) -> Option<&'static str> {
     let known = match name {
         "rack+cubic" => "a model of Linux today",
@@ -34,7 +34,7 @@ pub fn known_as(name: &str) -> Option<&'static str> {
     Some(known)
 }
 
-/// One JSON object: these senders, and the parts that can be added to a sender by name.
+/// Returns one JSON object with these senders, and with the parts that can be added to a sender.
 pub fn json(senders: &[Variant]) -> Value {
     let list: Vec<Value> = senders.iter().map(one).collect();
     let part =
@@ -42,6 +42,7 @@ pub fn json(senders: &[Variant]) -> Value {
     json!({ "variants": list, "parts": PARTS.iter().map(part).collect::<Vec<_>>() })
 }
 
+/// Returns the JSON object of one sender.
 fn one(variant: &Variant) -> Value {
     let parts: serde_json::Map<String, Value> =
         variant.parts().into_iter().map(|(part, what)| (part.to_owned(), what.into())).collect();
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn those_known_by_another_name_are_senders() {
+    fn senders_with_common_names_exist() {
         let names = ["rack+cubic", "linux-reordering+cubic", "tcp-pr-sack", "rr-ta", "sack"];
         for name in names.into_iter().chain(["unruffled"]) {
             assert!(Variant::parse(name).is_ok() && known_as(name).is_some(), "{name}");
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_a_sender_has_its_changed_parameters() {
+    fn the_description_of_a_sender_has_its_changed_parameters() {
         let mut variant = Variant::named("rr-ta+cubic").unwrap();
         assert_eq!(about(&variant), variant.row().about);
         variant.set("history", "20 s").unwrap();

@@ -1,15 +1,15 @@
-//! A table for a terminal that is too narrow for it: the cells of a row below each other, each behind the
-//! head of its column.
+//! Stacked output of tables that are wider than the terminal: the cells of each row are below each
+//! other, each after the head of its column.
 
 use comfy_table::{Row, Table};
 
 use crate::text::wrapped;
 
-/// A text of so many characters may be broken between its words.
-const LONG: usize = 24;
+/// The length of a text from which it may be wrapped, in characters.
+const MIN_WRAPPED: usize = 24;
 
-/// The lines in place of those of `table`, if its cells have no room in its width: neither as they are, nor
-/// with long texts broken.
+/// Returns the stacked lines of `table`; none if its cells fit into its width, with long texts
+/// wrapped.
 pub fn instead_of(table: &Table) -> Option<String> {
     let width = usize::from(table.width()?);
     let texts = |row: &Row| row.cell_iter().map(|cell| cell.content()).collect::<Vec<_>>();
@@ -19,21 +19,21 @@ pub fn instead_of(table: &Table) -> Option<String> {
         let cells = rows.iter().chain([&heads]).filter_map(|row| row.get(at));
         cells.map(|cell| minimum(cell)).max().unwrap_or(0)
     };
-    // A space behind each, and one between two.
+    // Each cell is followed by a space, and another one separates two cells.
     let all: usize = (0..heads.len()).map(|at| needs(at) + 2).sum();
     (all > width + 1).then(|| rows.iter().map(|row| below(&heads, row, width)).collect())
 }
 
-/// The columns that a cell needs.
+/// Returns the width that a cell needs.
 fn minimum(cell: &str) -> usize {
     let columns = |text: &str| text.chars().count();
     match columns(cell) {
-        short if short <= LONG => short,
+        short if short <= MIN_WRAPPED => short,
         _ => cell.split_whitespace().map(columns).max().unwrap_or(0),
     }
 }
 
-/// The cells of a row: the first as a heading, the others behind their heads.
+/// Stacks the cells of a row: the first is the heading, the others follow the heads of their columns.
 fn below(heads: &[String], row: &[String], width: usize) -> String {
     let Some((first, rest)) = row.split_first() else { return String::new() };
     let mut text = wrapped(first, width, "");
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_fits_stays_one() {
+    fn a_table_that_fits_is_not_stacked() {
         assert!(
             table(45).starts_with("path       best %  a head of several words\n───"),
             "{}",
@@ -74,10 +74,10 @@ mod tests {
     }
 
     #[test]
-    fn cells_that_have_no_room_stand_below_each_other() {
-        let wanted = "satellite\n  best %                   98.5\n  a head of several words  1\n\
+    fn the_cells_of_a_table_that_is_too_wide_are_stacked() {
+        let expected = "satellite\n  best %                   98.5\n  a head of several words  1\n\
                       half-late\n  best %                   100.0\n  a head of several words  2\n";
-        assert_eq!(table(40), wanted);
+        assert_eq!(table(40), expected);
         assert_eq!(table(20).lines().next(), Some("satellite"));
     }
 }

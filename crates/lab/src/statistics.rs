@@ -5,14 +5,14 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// A mean with the half-width of its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Arithmetic mean; NaN of no values.
+    /// The arithmetic mean; NaN without values.
     pub mean: f64,
-    /// Half-width of the 95 % interval by Student's t; zero below two values.
+    /// The half-width of the 95 % interval by Student's t; zero for fewer than two values.
     pub half_width: f64,
 }
 
 impl Estimate {
-    /// The mean of `values` and its interval.
+    /// Returns the mean of `values` with its interval.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let values: Vec<f64> = values.into_iter().collect();
         let n = values.len() as f64;
@@ -26,10 +26,11 @@ impl Estimate {
     }
 }
 
-/// The value below which a share `q` of the sorted `values` lies, between them by proportion.
+/// Returns the quantile `q` of the sorted `values`, by linear interpolation.
 pub fn quantile(values: &[f64], q: f64) -> f64 {
     let at = q * values.len().saturating_sub(1) as f64;
-    let (low, rest) = (at as usize, at.fract());
+    let low = at as usize;
+    let rest = at.fract();
     let value = |i: usize| values.get(i).copied().unwrap_or(f64::NAN);
     if rest == 0.0 { value(low) } else { value(low) * (1.0 - rest) + value(low + 1) * rest }
 }
@@ -39,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_interval_is_students() {
+    fn the_confidence_interval_is_by_students_t() {
         // Five values, standard deviation 1.5811, t(0.975, 4) = 2.7764: 2.7764 * 1.5811 / sqrt 5.
         let e = Estimate::of([1.0, 2.0, 3.0, 4.0, 5.0]);
         assert!((e.mean - 3.0).abs() < 1e-12);

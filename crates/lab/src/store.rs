@@ -1,8 +1,9 @@
-//! Results of runs, kept in an SQLite file: what is there is not run again.
+//! The store of runs: an SQLite file with results, so that no run is repeated.
 //!
-//! A run is known by a hash of all that decides its result: scenario, sender, parameters, seed and
-//! the version of the model. Each run is committed as it ends, so that a kill loses at most the runs
-//! in flight, and several processes may use a file at a time.
+//! A run is identified by a hash of everything that determines its result: the scenario, the sender,
+//! its parameters, the seed and the version of the model. Each run is committed when it ends, so
+//! that killing the process loses at most the runs in progress. Several processes may use a file at
+//! the same time.
 
 mod csv;
 mod look;
@@ -22,24 +23,24 @@ use crate::error::Error;
 pub use crate::error::StoreError;
 use unruffled_scenario::Scenario;
 
-/// The version of the model: a hash of the sources that decide what a run does.
+/// The version of the model: a hash of the sources that determine the results of runs.
 pub const MODEL: &str = env!("UNRUFFLED_MODEL");
 
-/// Marks the file as ours.
-const APPLICATION: i32 = i32::from_be_bytes(*b"unrf");
-/// The layout of the tables.
-const LAYOUT: i32 = 1;
-/// How long to wait for another process that writes.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The SQLite application id of a store.
+const APPLICATION_ID: i32 = i32::from_be_bytes(*b"unrf");
+/// The version of the layout of the tables.
+const LAYOUT_VERSION: i32 = 1;
+/// The longest wait for another process that writes.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The file that keeps results unless another is named; none where there is no cache folder.
+/// Returns the path of the default store; none if there is no cache folder.
 pub fn usual() -> Option<PathBuf> {
     use etcetera::BaseStrategy;
     let folders = etcetera::choose_base_strategy().ok()?;
     Some(folders.cache_dir().join("unruffled").join("runs.sqlite"))
 }
 
-/// What decides a run's result, as a hash.
+/// The identity of a run: a hash of everything that determines its result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key([u8; 32]);
 
@@ -49,16 +50,16 @@ impl std::fmt::Debug for Key {
     }
 }
 
-/// The keys of a scenario file that name and order runs, and change none.
-const NAMES: [&str; 5] = ["name", "title", "source", "seeds", "variants"];
+/// The keys of a scenario file that do not change the result of a run.
+const IRRELEVANT_KEYS: [&str; 5] = ["name", "title", "source", "seeds", "variants"];
 
 impl Key {
-    /// Of a run of `variant` over the scenario with `seed`.
+    /// Returns the key of a run of `variant` over the scenario with `seed`.
     pub fn of(scenario: &Scenario, variant: &Variant, seed: u64) -> Self {
         Self::of_text(&decisive(scenario), variant, seed)
     }
 
-    /// The same, for a scenario whose decisive text is known.
+    /// Returns the key of a run over the scenario with this [`decisive`] text.
     pub fn of_text(scenario: &str, variant: &Variant, seed: u64) -> Self {
         let mut hash = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| {
@@ -77,31 +78,32 @@ impl Key {
     }
 }
 
-/// The scenario without what does not change a run, as TOML with its keys in order.
+/// Returns the scenario as TOML with its keys in order, without those that do not change the result
+/// of a run.
 pub fn decisive(scenario: &Scenario) -> String {
     let Ok(mut table) = toml::from_str::<toml::Table>(&scenario.toml) else {
         return scenario.toml.clone();
     };
-    NAMES.iter().for_each(|name| drop(table.remove(*name)));
+    IRRELEVANT_KEYS.iter().for_each(|name| drop(table.remove(*name)));
     toml::to_string(&table).unwrap_or_else(|_| scenario.toml.clone())
 }
 
-/// A run to keep.
+/// A run to store.
 #[derive(Clone, Debug)]
 pub struct Run<'a> {
-    /// What it is known by.
+    /// The key.
     pub key: Key,
-    /// The experiment or scenario that it was made for first.
+    /// The experiment or scenario that first needed the run.
     pub of: &'a str,
-    /// The scenario, as [`Key`] sees it.
+    /// The [`decisive`] text of the scenario.
     pub scenario: &'a str,
     /// The sender's full name.
     pub variant: &'a str,
     /// The seed.
     pub seed: u64,
-    /// What it left behind.
+    /// The record.
     pub record: &'a RunRecord,
-    /// How long it took.
+    /// The time that the run took.
     pub took: Duration,
 }
 
@@ -111,39 +113,40 @@ pub struct Store {
     path: PathBuf,
 }
 
-/// What is in a store, by version of the model.
+/// The runs in a store that have the same model version and were first needed by the same
+/// experiment or scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Holding {
     /// The version of the model.
     pub model: String,
-    /// What the runs were made for first.
+    /// The experiment or scenario that first needed the runs.
     pub of: String,
-    /// How many there are.
+    /// The number of runs.
     pub runs: u64,
-    /// Octets of their records.
+    /// The size of their records, in octets.
     pub bytes: u64,
-    /// Seconds that they took.
+    /// The time that the runs took, in seconds.
     pub seconds: f64,
 }
 
-/// Which runs to remove.
+/// A selection of runs to remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prune {
-    /// All.
+    /// All runs.
     All,
-    /// Those of other versions of the model.
+    /// The runs of other versions of the model.
     OtherVersions,
-    /// Those that were made more than so many days ago.
+    /// The runs that were made more than this number of days ago.
     Older(u32),
 }
 
-/// Tries again while another process holds the file.
-fn patiently<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+/// Repeats `attempt` while another process has locked the file, at most for [`BUSY_TIMEOUT`].
+fn retry_while_busy<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
     let began = Instant::now();
     loop {
         match attempt() {
             Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
-                if began.elapsed() > PATIENCE {
+                if began.elapsed() > BUSY_TIMEOUT {
                     return Err(e);
                 }
                 std::thread::sleep(Duration::from_millis(2));
@@ -153,7 +156,7 @@ fn patiently<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::R
     }
 }
 
-/// Refuses folders, devices and pipes, with which SQLite has errors of its own.
+/// Rejects folders, devices and pipes, for which the errors of SQLite would be unclear.
 fn refuse_others(path: &Path) -> Result<(), Error> {
     let source = match path.metadata() {
         Ok(there) if there.is_dir() => StoreError::CannotOpen,
@@ -163,16 +166,17 @@ fn refuse_others(path: &Path) -> Result<(), Error> {
     Err(Error::Store { path: path.to_owned(), source })
 }
 
-/// The path as SQLite takes it for nothing but a file's: `:memory:` is none by itself.
+/// Returns the path in a form that SQLite opens as a file, even if it is `:memory:`.
 fn plain(path: &Path) -> PathBuf {
     Path::new(".").join(path)
 }
 
 impl Store {
-    /// The [`usual`] store; where that cannot be kept, one that goes with the process, and why.
+    /// Opens the [`usual`] store. If it cannot be created or written, returns a store in memory, and
+    /// the reason.
     ///
     /// # Errors
-    /// A store that is there and is damaged, or is something else.
+    /// An existing file that is damaged or is not a store.
     pub fn usual() -> Result<(Self, Option<String>), Error> {
         let Some(path) = usual() else {
             return Ok((
@@ -181,7 +185,7 @@ impl Store {
             ));
         };
         let opened = Self::open(&path);
-        // A folder, or a file, of somebody else's, such as root's after sudo.
+        // The folder or the file may belong to another user, such as root after sudo.
         let reason = match &opened {
             Err(Error::Output { source, .. }) => source.to_string(),
             Err(Error::Store { source, .. })
@@ -195,10 +199,11 @@ impl Store {
         Ok((Self::in_memory()?, Some(note)))
     }
 
-    /// Opens the file, or makes it; of folders only that of the [`usual`] one is made.
+    /// Opens the store in this file, and creates the file if it does not exist. The folder is created
+    /// only for the [`usual`] store.
     ///
     /// # Errors
-    /// A file that cannot be opened, that is damaged, or that is something else.
+    /// A file that cannot be opened, is damaged, or is not a store.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let folder = path.parent().unwrap_or(path);
         let there = if usual().as_deref() == Some(path) {
@@ -216,10 +221,10 @@ impl Store {
         Ok(store)
     }
 
-    /// A store that goes with the process.
+    /// Creates a store in memory.
     ///
     /// # Errors
-    /// None that are known.
+    /// A failure of SQLite, such as a lack of memory.
     pub fn in_memory() -> Result<Self, Error> {
         let path = PathBuf::from("memory");
         let refused = |e: rusqlite::Error| Error::Store { path: path.clone(), source: e.into() };
@@ -229,35 +234,38 @@ impl Store {
         Ok(store)
     }
 
-    /// Says whether the file is a store of this layout; one without any tables may become one.
+    /// Returns whether the file is a store; false if it is empty and can become one. A file of another
+    /// program or another layout is an error.
     fn recognise(&self) -> rusqlite::Result<Result<bool, Error>> {
         let c = &self.connection;
-        c.busy_timeout(PATIENCE)?;
+        c.busy_timeout(BUSY_TIMEOUT)?;
         let number = |pragma: &str| c.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
         let tables: i64 = c.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
-        let (application, layout) = (number("application_id")?, number("user_version")?);
-        if tables > 0 && application != APPLICATION {
+        let application = number("application_id")?;
+        let layout = number("user_version")?;
+        if tables > 0 && application != APPLICATION_ID {
             return Ok(Err(self.wrong(StoreError::Foreign)));
         }
-        if tables > 0 && layout != LAYOUT {
+        if tables > 0 && layout != LAYOUT_VERSION {
             return Ok(Err(self.wrong(StoreError::OtherLayout)));
         }
         Ok(Ok(tables > 0))
     }
 
+    /// Checks the file, sets the modes of the connection, and creates missing tables.
     fn prepare(&self) -> rusqlite::Result<Result<(), Error>> {
         if let Err(wrong) = self.recognise()? {
             return Ok(Err(wrong));
         }
         let c = &self.connection;
-        // Readers do not wait for a writer; what is committed outlives the process at any moment.
-        // SQLite itself does not wait where two processes change the mode at once.
-        patiently(|| c.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())))?;
+        // In this mode readers do not wait for a writer, and a committed run survives the end of the
+        // process. SQLite's own timeout does not apply if two processes change the mode at once.
+        retry_while_busy(|| c.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())))?;
         c.pragma_update(None, "synchronous", "normal")?;
         c.execute_batch(&format!(
             "BEGIN IMMEDIATE;
-             PRAGMA application_id = {APPLICATION};
-             PRAGMA user_version = {LAYOUT};
+             PRAGMA application_id = {APPLICATION_ID};
+             PRAGMA user_version = {LAYOUT_VERSION};
              CREATE TABLE IF NOT EXISTS scenario (hash BLOB PRIMARY KEY, toml TEXT NOT NULL)
                  WITHOUT ROWID;
              CREATE TABLE IF NOT EXISTS run (
@@ -270,11 +278,12 @@ impl Store {
         Ok(Ok(()))
     }
 
+    /// Returns an error of this file.
     fn wrong(&self, source: impl Into<StoreError>) -> Error {
         Error::Store { path: self.path.clone(), source: source.into() }
     }
 
-    /// Whether the run is there.
+    /// Returns whether the store has the run.
     ///
     /// # Errors
     /// A damaged file.
@@ -287,7 +296,7 @@ impl Store {
         found.map(|found| found.is_some()).map_err(|e| self.wrong(e))
     }
 
-    /// What the run left behind, if it is there.
+    /// Returns the record of the run, if the store has it.
     ///
     /// # Errors
     /// A damaged file.
@@ -307,18 +316,18 @@ impl Store {
         ciborium::from_reader(bytes.as_slice()).map(Some).map_err(|_| damaged())
     }
 
-    /// Keeps a run. One that another process has kept in the meantime stays.
+    /// Stores a run. A run that is already stored stays as it is.
     ///
     /// # Errors
-    /// No room, or a damaged file.
+    /// A full disk, or a damaged file.
     pub fn put(&self, run: &Run<'_>) -> Result<(), Error> {
         self.put_all(std::slice::from_ref(run))
     }
 
-    /// Keeps several runs at once: all of them, or none if it fails.
+    /// Stores several runs in one transaction.
     ///
     /// # Errors
-    /// No room, or a damaged file.
+    /// A full disk, or a damaged file. No run is stored then.
     pub(crate) fn put_all(&self, runs: &[Run<'_>]) -> Result<(), Error> {
         let mut records = Vec::with_capacity(runs.len());
         for run in runs {
@@ -337,8 +346,8 @@ impl Store {
                 "INSERT OR IGNORE INTO run VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             )?;
             for (run, record) in runs.iter().zip(&records) {
-                let (hash, scenario) =
-                    (blake3::hash(record), blake3::hash(run.scenario.as_bytes()));
+                let hash = blake3::hash(record);
+                let scenario = blake3::hash(run.scenario.as_bytes());
                 put_scenario.execute(params![&scenario.as_bytes()[..], run.scenario])?;
                 put_run.execute(params![
                     &run.key.0[..],
@@ -359,7 +368,8 @@ impl Store {
         write().map_err(|e| self.wrong(e))
     }
 
-    /// What is there, by version of the model and by what it was made for.
+    /// Returns the stored runs by version of the model, and by the experiment or scenario that first
+    /// needed them.
     ///
     /// # Errors
     /// A damaged file.
@@ -383,7 +393,7 @@ impl Store {
         read().map_err(|e| self.wrong(e))
     }
 
-    /// Removes runs, and says how many.
+    /// Removes runs and returns their number.
     ///
     /// # Errors
     /// A damaged file.
@@ -404,13 +414,13 @@ impl Store {
         })?;
         let tidy = "DELETE FROM scenario WHERE hash NOT IN (SELECT scenario FROM run); VACUUM";
         match c.execute_batch(tidy) {
-            // They are gone; the file gets smaller when there is room to write it anew.
+            // The runs are removed. Without room for a copy, the file keeps its size for now.
             Err(e) if !is_full(&e) => Err(self.wrong(e)),
             _ => Ok(removed),
         }
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

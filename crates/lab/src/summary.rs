@@ -1,4 +1,4 @@
-//! The results of the seeds of one variant together: the numbers that the table and the report share.
+//! Summaries of the seeds of each variant: the numbers that the table and the report share.
 
 mod columns;
 mod finding;

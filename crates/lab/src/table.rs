@@ -1,4 +1,4 @@
-//! A comparison as text: a table for the terminal, CSV and JSON for programs.
+//! A comparison as text: a table for the terminal.
 
 mod data;
 #[cfg(test)]
@@ -19,16 +19,17 @@ use crate::text::{cut, wrapped};
 pub(crate) use data::rows_csv;
 pub use data::{csv, json};
 
-/// A line under the header, and nothing else.
+/// The style: a line below the header only.
 const STYLE: TableStyle = TableStyle::new()
     .header_lines(ContentLineStyle::none().junction(' '))
     .content_lines(ContentLineStyle::none().junction(' '))
     .header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// The results for a terminal of `width` columns: a line above, one line per variant, a line below.
+/// Formats the results for a terminal of `width` columns: the runs, a line for each variant, and the
+/// legend.
 ///
-/// Columns that have no room are left out, and named below. With `colour` the header is bold and
-/// the variants that share the lead green. Ends with a line feed.
+/// Columns without room are omitted and named in the legend. With `colour` the header is bold, and
+/// the leading variants are green. The text ends with a line feed.
 pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     let summaries = summaries(comparison);
     let winners: Vec<&str> = leaders(comparison, &summaries).iter().map(|s| s.variant).collect();
@@ -65,7 +66,8 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     format!("{above}\n\n{}\n{below}{notes}{groups}", lines(table))
 }
 
-/// What the simulated senders are known as, where there is such a thing; a race has the kernel itself.
+/// Returns the common names of the simulated senders; empty for a race, which includes the kernel
+/// itself.
 fn known(comparison: &Comparison, width: usize) -> String {
     let of = |runs: &VariantRuns| Some(format!("{}: {}", runs.name, known_as(&runs.name)?));
     let known: Vec<String> = match comparison.medium {
@@ -75,16 +77,16 @@ fn known(comparison: &Comparison, width: usize) -> String {
     clauses(&known.iter().map(String::as_str).collect::<Vec<_>>(), width)
 }
 
-/// A comparison's table, made to fit.
+/// The table of a comparison, reduced to fit.
 struct Fitting {
     heads: Vec<&'static str>,
     lines: Vec<Vec<String>>,
-    /// The heads of the columns that had to go.
+    /// The heads of the omitted columns.
     left_out: Vec<&'static str>,
 }
 
-/// The table for `width` columns. Names are not broken: where they are long, heads are shortened, and
-/// then columns left out.
+/// Reduces the table to `width` columns: first heads are shortened, then columns are omitted. Names
+/// stay whole.
 fn fitting(comparison: &Comparison, summaries: &[Summary<'_>], width: usize) -> Fitting {
     let mut columns = columns(comparison);
     let table = |columns: &[Column], head: fn(&Column) -> &'static str, left_out: &[_]| Fitting {
@@ -98,7 +100,7 @@ fn fitting(comparison: &Comparison, summaries: &[Summary<'_>], width: usize) -> 
     }
     let mut left_out = Vec::new();
     let heads: Vec<&str> = columns.iter().map(|column| column.short).collect();
-    // The name, goodput and share stay.
+    // The columns of name, goodput and share are never omitted.
     let rest = heads.iter().skip(3).rev().filter(|head| !DISPENSABLE.contains(head)).copied();
     let order: Vec<&'static str> = DISPENSABLE.into_iter().chain(rest).collect();
     for next in order.into_iter().map(Some).chain([None]) {
@@ -110,17 +112,17 @@ fn fitting(comparison: &Comparison, summaries: &[Summary<'_>], width: usize) -> 
         columns.retain(|column| Some(column.short) != next);
         left_out.extend(next.filter(|_| columns.len() < before));
     }
-    // Below each other there is room for all.
+    // The table will be stacked, which has room for all columns.
     usual
 }
 
-/// Whether nothing has to be broken in `width` columns.
+/// Returns whether the table fits `width` columns without wrapping.
 pub fn fits(heads: &[&str], lines: &[Vec<String>], width: usize) -> bool {
     let widest = |(i, head): (usize, &&str)| {
         let cells = lines.iter().filter_map(|line| line.get(i)).map(|cell| cell.chars().count());
         cells.chain([head.chars().count()]).max().unwrap_or(0)
     };
-    // A space behind each, and one between two.
+    // Each cell is followed by a space, and another one separates two cells.
     let all: usize = heads.iter().enumerate().map(widest).map(|wide| wide + 2).sum();
     all <= width + 1
 }
@@ -128,8 +130,8 @@ pub fn fits(heads: &[&str], lines: &[Vec<String>], width: usize) -> bool {
 /// The heads of a table, and its cells line by line.
 pub type Cells = (Vec<&'static str>, Vec<Vec<String>>);
 
-/// The tables of [`render`] in their order, cell by cell: the senders, and the groups of traffic and the
-/// links where there are several flows.
+/// Returns the cells of the tables of [`render`], in their order: senders, and groups and links if
+/// there are several flows.
 pub fn tables(comparison: &Comparison) -> Vec<Cells> {
     let columns = columns(comparison);
     let heads = columns.iter().map(|column| column.long).collect();
@@ -139,7 +141,7 @@ pub fn tables(comparison: &Comparison) -> Vec<Cells> {
     [senders].into_iter().chain(groups).collect()
 }
 
-/// The groups of traffic and the links, where there are several flows.
+/// Formats the tables of groups and links, if there are several flows.
 fn groups(comparison: &Comparison, width: usize) -> String {
     let tables = [flow_groups(comparison), busy_links(comparison)];
     let tables = tables.into_iter().flatten().map(|TextTable { heads, tight, lines: rows }| {
@@ -152,28 +154,27 @@ fn groups(comparison: &Comparison, width: usize) -> String {
     tables.collect()
 }
 
-/// A table in the style of all of them.
+/// Returns an empty table in the common style.
 pub fn plain() -> Table {
     let mut table = Table::new();
     table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic).force_no_tty();
     table
 }
 
-/// The same for a terminal of `width` columns: what is too long for them is broken, or stands below each
-/// other.
+/// Returns an empty table for a terminal of `width` columns; longer texts are wrapped or stacked.
 pub fn plain_within(width: usize) -> Table {
     let mut table = plain();
     table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
     table
 }
 
-/// A table for a terminal of so many columns, or for another program.
+/// Returns an empty table for a terminal of that width, or of unlimited width.
 pub fn for_columns(width: Option<usize>) -> Table {
     width.map_or_else(plain, plain_within)
 }
 
-/// The table's lines: names to the left, numbers to the right. Where they have no room, the cells of each
-/// row stand below each other.
+/// Formats a table: the first column is left-aligned, the others right-aligned. If the table does
+/// not fit, the cells of each row are stacked.
 pub fn lines(mut table: Table) -> String {
     if let Some(stacked) = stacked::instead_of(&table) {
         return stacked;
@@ -185,7 +186,7 @@ pub fn lines(mut table: Table) -> String {
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// The parts of the line below a table, in as many lines as they take.
+/// Joins the parts of the legend by semicolons, in as many lines as necessary.
 fn clauses(parts: &[&str], width: usize) -> String {
     if parts.is_empty() {
         return String::new();

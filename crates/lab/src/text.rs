@@ -1,12 +1,12 @@
-//! Text as people meet it: numbers and lines for a terminal, words for a shell.
+//! Text output: numbers, lines for a terminal, and words for a shell.
 
-/// What has been written as CSV.
+/// Returns the text that a CSV writer has written.
 pub fn of_csv(writer: csv::Writer<Vec<u8>>) -> String {
     let bytes = writer.into_inner().expect("memory takes every write");
     String::from_utf8(bytes).expect("the fields are UTF-8")
 }
 
-/// At most `width` characters of `text`.
+/// Shortens `text` to at most `width` characters.
 pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -14,7 +14,7 @@ pub fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// A number written in digits, with its thousands apart: `12,345.6`.
+/// Separates the thousands of a decimal number by commas: `12,345.6`.
 pub fn grouped(number: &str) -> String {
     let whole = number.find(|c: char| c != '-' && !c.is_ascii_digit()).unwrap_or(number.len());
     let (whole, rest) = number.split_at(whole);
@@ -29,10 +29,10 @@ pub fn grouped(number: &str) -> String {
     text + rest
 }
 
-/// `word` as a shell takes it.
+/// Quotes `word` for a shell.
 pub fn for_shell(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
-    // What begins so would be a flag.
+    // A word that begins with a hyphen would be read as a flag.
     let flag = if word.starts_with('-') { "./" } else { "" };
     match !word.is_empty() && word.chars().all(plain) {
         true => format!("{flag}{word}"),
@@ -40,7 +40,7 @@ pub fn for_shell(word: &str) -> String {
     }
 }
 
-/// The words of `text`; what [`for_shell`] has quoted is one.
+/// Splits `text` into words. A text that [`for_shell`] has quoted is one word.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -55,8 +55,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// `text` in lines of at most `width` columns, each behind `indent`. A terminal of less than 20 columns
-/// gets longer ones.
+/// Wraps `text` to lines of at most `width` columns, each with `indent`. A `width` below 20 counts
+/// as 20.
 pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut lines = String::new();
     let mut line = String::new();
@@ -74,15 +74,16 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     lines + format!("{indent}{line}\n").as_str()
 }
 
-/// What stands in place of a number that does not exist.
+/// The text that replaces an absent number.
 pub const NO_NUMBER: &str = "–";
 
-/// Formats `value` with so many decimals and with its thousands apart, or as [`NO_NUMBER`].
+/// Formats `value` with `decimals` decimals and separated thousands; as [`NO_NUMBER`] if it is not
+/// finite.
 pub fn number(value: f64, decimals: usize) -> String {
     if value.is_finite() { grouped(&format!("{value:.decimals$}")) } else { NO_NUMBER.to_owned() }
 }
 
-/// A number with four digits, or all of a whole one.
+/// Formats a number with four digits, or a whole number with all of its digits.
 pub fn short(value: f64) -> String {
     if !value.is_finite() {
         return if value.is_nan() { "no value".to_owned() } else { value.to_string() };
@@ -107,26 +108,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_four_digits() {
+    fn short_numbers_have_four_digits() {
         let texts = [0.0, 2.0, 97184.0, 0.712345, 12.3456, 81916.4, 3.3e-7, -0.05, 1.0 / 3.0];
-        let wanted = ["0", "2", "97184", "0.7123", "12.35", "81916", "3.300e-7", "-0.05", "0.3333"];
-        assert_eq!(texts.map(short), wanted);
+        let expected =
+            ["0", "2", "97184", "0.7123", "12.35", "81916", "3.300e-7", "-0.05", "0.3333"];
+        assert_eq!(texts.map(short), expected);
         assert_eq!(short(f64::NAN), "no value");
     }
 
     #[test]
-    fn long_lines_are_broken_between_words() {
+    fn long_lines_are_wrapped_between_words() {
         let text = "one two three four five six seven";
         assert_eq!(wrapped(text, 80, ""), format!("{text}\n"));
-        let wanted = "  one two three four\n  five six seven\n";
-        assert_eq!(wrapped(text, 20, "  "), wanted);
+        let expected = "  one two three four\n  five six seven\n";
+        assert_eq!(wrapped(text, 20, "  "), expected);
         let long = "a".repeat(30);
         assert_eq!(wrapped(&format!("{long} b"), 20, ""), format!("{long}\nb\n"));
     }
 
     #[test]
-    fn thousands_are_apart() {
-        for (number, wanted) in [
+    fn thousands_are_separated() {
+        for (number, expected) in [
             ("0", "0"),
             ("999.25", "999.25"),
             ("1000", "1,000"),
@@ -136,13 +138,13 @@ mod tests {
             ("1e7", "1e7"),
             ("–", "–"),
         ] {
-            assert_eq!(grouped(number), wanted);
+            assert_eq!(grouped(number), expected);
         }
     }
 
     #[test]
-    fn a_name_is_quoted_for_a_shell_where_need_be() {
-        for (name, wanted) in [
+    fn a_name_is_quoted_for_a_shell_if_necessary() {
+        for (name, expected) in [
             ("a/b-1.toml", "a/b-1.toml"),
             ("übung.toml", "übung.toml"),
             ("my path.toml", "'my path.toml'"),
@@ -153,14 +155,14 @@ mod tests {
             ("-x y", "'./-x y'"),
             ("", "''"),
         ] {
-            assert_eq!(for_shell(name), wanted);
+            assert_eq!(for_shell(name), expected);
         }
     }
 
     #[test]
-    fn a_line_is_not_broken_within_quotes() {
+    fn a_quoted_word_is_not_wrapped() {
         let text = format!("others' compare {} shows it", for_shell("it's my own path.toml"));
-        let wanted = "others' compare\n'it'\\''s my own path.toml'\nshows it\n";
-        assert_eq!(wrapped(&text, 20, ""), wanted);
+        let expected = "others' compare\n'it'\\''s my own path.toml'\nshows it\n";
+        assert_eq!(wrapped(&text, 20, ""), expected);
     }
 }

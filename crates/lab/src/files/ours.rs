@@ -1,4 +1,5 @@
-//! Files that this program has written, told from all others by how they begin: only these are replaced.
+//! Recognition of files that this program has written, by their beginnings. Only these are
+//! replaced.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -6,7 +7,7 @@ use std::path::Path;
 
 use crate::error::Error;
 
-/// What a file holds.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An HTML report.
@@ -25,11 +26,11 @@ pub enum Kind {
     Claims,
 }
 
-/// The name by which captures tell what has written them.
+/// The application name in captures.
 pub const APPLICATION: &str = "unruffled";
 
-/// As many octets of a file tell what it is.
-const HEAD: u64 = 64 << 10;
+/// The number of octets that identify a file.
+const HEAD_SIZE: u64 = 64 << 10;
 
 impl Kind {
     fn name(self) -> &'static str {
@@ -44,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// Whether a file that begins with `head` is one that this program has written.
+    /// Returns whether this program has written a file that begins with `head`.
     fn has_written(self, head: &[u8]) -> bool {
         let text = String::from_utf8_lossy(head);
         match self {
@@ -68,8 +69,8 @@ impl Kind {
     }
 }
 
-/// Refuses a `path` where a file is that this program has not written as a file of this `kind`. An empty
-/// file and what is no file, such as a device, are free.
+/// Rejects a `path` with a file that this program has not written as this `kind`. Empty files, and
+/// devices and pipes, are accepted.
 ///
 /// # Errors
 /// Such a path, and a file that cannot be read.
@@ -79,7 +80,7 @@ pub fn replaceable(path: &Path, kind: Kind) -> Result<(), Error> {
         _ => return Ok(()),
     }
     let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+    let read = File::open(path).and_then(|file| file.take(HEAD_SIZE).read_to_end(&mut head));
     read.map_err(|reason| Error::output(path, reason))?;
     match kind.has_written(&head) {
         true => Ok(()),
@@ -87,7 +88,7 @@ pub fn replaceable(path: &Path, kind: Kind) -> Result<(), Error> {
     }
 }
 
-/// Whether the file at `path` holds just this text.
+/// Returns whether the file at `path` has exactly this text.
 pub fn holds(path: &Path, text: &str) -> bool {
     let same_size = |there: fs::Metadata| there.is_file() && there.len() == text.len() as u64;
     fs::metadata(path).is_ok_and(same_size)
@@ -102,7 +103,7 @@ mod tests {
     use crate::report;
 
     #[test]
-    fn what_this_program_writes_is_its_own_and_nothing_else_is() {
+    fn only_files_of_this_program_are_recognised() {
         let mut capture = Vec::new();
         Capture::new(&mut capture).and_then(Capture::finish).expect("memory takes every write");
         let comparison = fake::comparison();

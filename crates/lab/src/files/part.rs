@@ -1,22 +1,22 @@
-//! A file that is being written beside the place that it will take.
+//! A file that is written beside its final place.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
 use std::io::Result;
 use std::path::{Path, PathBuf};
 
-/// A file on its way. It has no name where the system knows such files, so that nothing stays of it
-/// whatever ends the process; elsewhere it is removed unless it takes its place.
+/// A file that is not complete. It has no name on systems that support such files, so that it
+/// vanishes if the process ends; on others it is removed unless it takes its place.
 pub(super) struct Part {
     file: File,
     place: PathBuf,
-    /// The name that it has, or goes through on its way.
+    /// The temporary name of the file.
     name: PathBuf,
     named: bool,
 }
 
 impl Part {
-    /// A new file beside `place`.
+    /// Creates a file beside `place`.
     pub(super) fn beside(place: &Path) -> Result<Self> {
         let mut name = OsString::from(place.file_name().unwrap_or_default());
         name.push(format!(".{}.part", std::process::id()));
@@ -27,12 +27,12 @@ impl Part {
         Ok(Self { file, place: place.to_owned(), name, named })
     }
 
-    /// The file, to be written.
+    /// Returns the file for writing.
     pub(super) fn file(&self) -> Result<File> {
         self.file.try_clone()
     }
 
-    /// Puts the file, now whole, in its place, with the `permissions` of what was there.
+    /// Moves the complete file to its place, with the `permissions` of the file that it replaces.
     pub(super) fn take_place(mut self, permissions: Option<Permissions>) -> Result<()> {
         if let Some(permissions) = permissions {
             self.file.set_permissions(permissions)?;
@@ -50,13 +50,13 @@ impl Part {
 impl Drop for Part {
     fn drop(&mut self) {
         if self.named {
-            // The error that matters is the one that brought us here.
+            // The original error matters more than one of removal.
             let _ = fs::remove_file(&self.name);
         }
     }
 }
 
-/// A file without a name on the file system of `folder`, if that has such, and a name can be given.
+/// Creates a file without a name in `folder`, if the system supports that and can name it later.
 #[cfg(target_os = "linux")]
 fn nameless(folder: &Path) -> Option<File> {
     use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -70,7 +70,7 @@ fn nameless(_: &Path) -> Option<File> {
     None
 }
 
-/// Where a process finds its open files.
+/// The folder with the open files of a process.
 #[cfg(target_os = "linux")]
 const OPEN_FILES: &str = "/proc/self/fd";
 
@@ -79,7 +79,7 @@ fn give_name(file: &File, name: &Path) -> Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
     use std::os::fd::AsRawFd;
     let open = Path::new(OPEN_FILES).join(file.as_raw_fd().to_string());
-    // A process of this number that was killed may have left one.
+    // A killed process of the same number may have left a file.
     let _ = fs::remove_file(name);
     Ok(linkat(CWD, &open, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
 }

@@ -1,4 +1,5 @@
-//! What reordering cost a transfer, by the model: the path as fitted, and the same without lateness.
+//! The cost of reordering for a transfer, by simulation of the fitted path with and without late
+//! packets.
 
 use serde::Serialize;
 use unruffled_capture::{Cause, Direction, Sureness};
@@ -12,75 +13,76 @@ use crate::cancel::CancellationToken;
 use crate::error::FitError;
 use crate::rate;
 
-/// Senders that may have been captured: as Linux is, and as it was before RACK.
+/// The senders that may have been captured: Linux today, and before RACK.
 const CAPTURED: [&str; 2] = [OBSERVED, "linux-reordering+cubic"];
 
-/// Where neither is near: one that learns nothing from reordering.
-const UNTAUGHT: &str = "sack";
+/// The alternative if neither fits: a sender that does not adapt to reordering.
+const NON_ADAPTIVE: &str = "sack";
 
-/// Others queue in the path if so many more packets waited for theirs than were late: those that came
-/// late without being overtaken look the same.
-const CROWDED: f64 = 0.25;
+/// The excess of packets that waited for others over late packets from which other transfers use
+/// the path. Late packets that are not overtaken look the same.
+const MIN_CROWDING: f64 = 0.25;
 
-/// Others who are seen and leave less than this share of the path unused are those who queue in it.
-const ALL_SEEN: f64 = 0.8;
+/// The share of the path from which the visible transfers are the ones that use it.
+const MIN_USED_SHARE: f64 = 0.8;
 
-/// The sender that stands for `unruffled attach`.
+/// The sender that simulates `unruffled attach`.
 const ATTACHED: &str = "unruffled";
 
-/// The model has the transfer if its goodput is within this factor of what was captured.
-const CLOSE: f64 = 1.15;
+/// The largest ratio of simulated and captured goodput of a good fit.
+const GOOD_RATIO: f64 = 1.15;
 
-/// Beyond this factor, it says nothing of it.
-const TOO_FAR: f64 = 2.0;
+/// The largest ratio at which the fit has any meaning.
+const MAX_RATIO: f64 = 2.0;
 
-/// Shares that differ by less are told as one.
-const APART: f64 = 0.05;
+/// The smallest difference of two shares that are reported separately.
+const MIN_SHARE_DIFFERENCE: f64 = 0.05;
 
-/// Late times that fit: the largest distance of the distributions.
-const DISTANCE: f64 = 0.15;
+/// The largest distance of the distributions of late times of a good fit.
+const GOOD_DISTANCE: f64 = 0.15;
 
-/// A throughput now, and what the model gives for other circumstances.
+/// The goodput now, and the simulated goodput in other circumstances.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
-    /// What was captured, in bits per second.
+    /// The captured goodput, in bits per second.
     pub now_bps: f64,
-    /// What the same sender delivers without the reordering.
+    /// The goodput of the same sender without reordering.
     pub without_bps: f64,
-    /// The share of that which reordering takes.
+    /// The share of that goodput that reordering costs.
     pub share: f64,
-    /// The same two if the path loses nothing but what its queue drops: what was lost may be what
-    /// late packets made a sender do, or retransmissions that nobody proves spurious.
+    /// The goodput without reordering if only the queue of the path drops packets. The other losses
+    /// may be effects of late packets, or undetected spurious retransmissions.
     pub lossless_bps: f64,
-    /// The share of that.
+    /// The share of that goodput that reordering costs.
     pub lossless_share: f64,
-    /// What the sender `unruffled` delivers with the reordering.
+    /// The goodput of the sender `unruffled` with reordering.
     pub attached_bps: f64,
-    /// The same if the path loses nothing but what its queue drops.
+    /// That goodput if only the queue of the path drops packets.
     pub lossless_attached_bps: f64,
-    /// The share by the likelier reading of the losses: one of the two above.
+    /// The cost by the likelier reading of the losses: one of the two above.
     pub likelier_share: f64,
-    /// Whose doing the losses were, and what says so.
+    /// The origin of the losses, with the evidence.
     pub losses: Losses,
-    /// The sender that the model runs in place of the one captured.
+    /// The sender that was simulated in place of the captured one.
     pub sender: String,
-    /// What the model gives for what was captured: the nearer, the better it knows the path.
+    /// The simulated goodput of the captured transfer. The nearer it is, the better the fit.
     pub model_bps: f64,
     /// The Kolmogorov–Smirnov distance of the late times.
     pub distance: Option<f64>,
-    /// Other transfers that the model leaves their part of the path, each by the share of the time in
-    /// which it was there.
+    /// The number of other transfers whose part of the path is left to them, each weighted by the
+    /// share of the time in which it was active.
     pub beside: f64,
-    /// How sure all this is.
+    /// The certainty of the result.
     pub sureness: Sureness,
-    /// In words.
+    /// The result as a sentence.
     pub text: String,
 }
 
-/// What reordering cost `direction`, for those whom it slowed, with others `beside` it.
+/// Simulates what reordering cost the transfer in `direction`, which it slowed. `beside` are other
+/// transfers on the path.
 ///
 /// # Errors
-/// Why the cost is not known.
+/// The reason why the cost is unknown.
 pub fn cost(
     name: &str,
     direction: &Direction,
@@ -100,21 +102,22 @@ pub fn cost(
         return Err(FitError::NoRate);
     }
     let now_bps = direction.traffic.goodput_bps;
-    let crowded = direction.crowded.filter(|share| *share > path.late + CROWDED);
+    let crowded = direction.crowded.filter(|share| *share > path.late + MIN_CROWDING);
     if let Some(share) = crowded
-        && beside.all_bps(now_bps) < path.rate_bps * ALL_SEEN
+        && beside.all_bps(now_bps) < path.rate_bps * MIN_USED_SHARE
     {
         return Err(FitError::Crowded { share });
     }
     let fit = nearest(name, direction, losses, cancel)?;
     let model_bps = fit.simulated_bps;
     let factor = (model_bps / fit.observed_bps).max(fit.observed_bps / model_bps);
-    if !factor.is_finite() || factor > TOO_FAR {
+    if !factor.is_finite() || factor > MAX_RATIO {
         return Err(FitError::TooFar { model_bps, captured_bps: fit.observed_bps });
     }
-    let near = factor <= CLOSE && fit.distance.is_some_and(|distance| distance <= DISTANCE);
-    // What the model gives is taken in proportion, so that its own error cancels, and a path carries
-    // no more than its rate, or what others leave of it.
+    let near =
+        factor <= GOOD_RATIO && fit.distance.is_some_and(|distance| distance <= GOOD_DISTANCE);
+    // Simulated goodputs are scaled so that the error of the fit cancels. A path carries no more
+    // than its rate, or than others leave of it.
     let ratio = fit.observed_bps / model_bps;
     let most_bps = fit.rate_bps * payload_share(direction);
     let left_bps = beside.left_bps(now_bps, most_bps);
@@ -134,7 +137,7 @@ pub fn cost(
     };
     let [share, lossless_share] =
         [without_bps, lossless_bps].map(|bps| (1.0 - fit.observed_bps / bps).max(0.0));
-    let open = lossless_share >= share + APART;
+    let open = lossless_share >= share + MIN_SHARE_DIFFERENCE;
     let sureness = if near { Sureness::Probable } else { Sureness::Possible };
     let decided = match fit.losses.decision {
         Blamed::Path => Some(false),
@@ -153,7 +156,8 @@ pub fn cost(
          captured it gives {}{}). With the sender unruffled, the model gives {} (scaled like the \
          rest).{}",
         likelier_share * 100.0,
-        // What nobody proves spurious counts as lost, and is lost without the reordering as well.
+        // Undetected spurious retransmissions count as losses, which occur without reordering as
+        // well.
         match (decided, open, near) {
             (Some(true), ..) => format!(", or {:.0} % if the path lost packets", share * 100.0),
             (_, true, _) =>
@@ -163,7 +167,7 @@ pub fn cost(
         },
         rate::in_words(fit.observed_bps),
         range(without_bps, lossless_bps),
-        // Nobody knows what the other paths carry.
+        // The load of the other paths is unknown.
         if path.turn.is_some() { ", all by the faster of its ways" } else { "" },
         match left_bps {
             Some(_) => "where others that went the same way keep their part of the path",
@@ -194,7 +198,7 @@ pub fn cost(
     })
 }
 
-/// The path by the sender whose goodput over it is the nearest to the capture's.
+/// Fits a path for each sender, and returns the fit whose goodput is nearest to the captured one.
 fn nearest(
     name: &str,
     direction: &Direction,
@@ -203,8 +207,8 @@ fn nearest(
 ) -> Result<Fit, FitError> {
     let fits = CAPTURED.iter().map(|sender| search::fit(name, direction, losses, sender, cancel));
     let mut fits: Vec<Fit> = fits.collect::<Result<_, _>>()?;
-    if fits.iter().all(|fit| fit.misfit() > CLOSE.ln()) {
-        fits.push(search::fit(name, direction, losses, UNTAUGHT, cancel)?);
+    if fits.iter().all(|fit| fit.misfit() > GOOD_RATIO.ln()) {
+        fits.push(search::fit(name, direction, losses, NON_ADAPTIVE, cancel)?);
     }
     let nearest = fits.into_iter().min_by(|a, b| a.misfit().total_cmp(&b.misfit()));
     nearest.ok_or(FitError::NoPath)

@@ -1,39 +1,39 @@
-//! Whose doing the losses of a transfer were, as far as its capture tells.
+//! The origin of the losses of a transfer, as far as its capture shows it.
 //!
-//! What the path itself loses is lost without reordering as well; what its queue drops, a model of
-//! the queue drops too; and what a receiver discards because a retransmission overtook it was never
-//! lost. The first wants a path with losses, the others one without.
+//! Losses of the path itself occur without reordering as well. Losses of its queue occur in a model
+//! of the queue. Packets that a receiver discards because a retransmission overtook them were never
+//! lost. The first kind requires a path with losses, the others one without.
 
 use serde::Serialize;
 use unruffled_capture::{Direction, Place};
 
-/// Whose doing losses were.
+/// The origin of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Blamed {
-    /// Nothing was lost.
+    /// There were no losses.
     None,
-    /// The path's: it loses packets whether others overtake them or not.
+    /// The path, which loses packets independently of reordering.
     Path,
-    /// The queue's: it overflowed.
+    /// The queue, which overflowed.
     Queue,
-    /// That of late packets: the receiver discarded what a retransmission had overtaken.
+    /// Reordering: the receiver discarded packets that a retransmission had overtaken.
     Reordering,
-    /// The capture does not decide.
+    /// The capture does not show the origin.
     Undecided,
 }
 
-/// Whose doing the losses were, and what says so.
+/// The origin of the losses, and the evidence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Losses {
-    /// Whose.
+    /// The origin.
     pub decision: Blamed,
-    /// One sentence.
+    /// The evidence as a sentence.
     pub evidence: String,
 }
 
 impl Losses {
-    /// The decision and what says so, as a sentence.
+    /// Returns the origin and the evidence as a sentence.
     pub fn in_words(&self) -> String {
         let whose = match self.decision {
             Blamed::None => return self.evidence.clone(),
@@ -47,37 +47,39 @@ impl Losses {
         format!("{whose}: {first}{}", evidence.as_str())
     }
 
-    /// Whether the path is likelier to lose nothing but what its queue drops.
+    /// Returns whether it is likelier that only the queue of the path drops packets.
     pub fn lossless(&self) -> bool {
         matches!(self.decision, Blamed::None | Blamed::Queue | Blamed::Reordering)
     }
 }
 
-/// This share of the losses decides for all.
-const MOST: f64 = 0.75;
+/// The share of the losses that decides the origin of all.
+const DECISIVE_SHARE: f64 = 0.75;
 
-/// So little of them is left out of account.
-const FEW: f64 = 0.15;
+/// The largest share of the losses that is ignored.
+const IGNORED_SHARE: f64 = 0.15;
 
-/// Discards that acknowledgements do not show are so few of all segments: Linux joins some
-/// acknowledgements into one. A path that loses as much itself is not told from them.
-const UNSEEN: f64 = 0.002;
+/// The largest share of segments that the receiver may discard without a visible acknowledgement,
+/// because Linux joins some acknowledgements. A path that loses as much cannot be distinguished.
+const MAX_UNSEEN_SHARE: f64 = 0.002;
 
-/// Fewer loss events do not tell that the queue overflowed, or that they do not depend on it.
-const EVENTS: (u64, u64) = (4, 8);
+/// The smallest numbers of loss events that show an overflow of the queue, and losses independent
+/// of it.
+const MIN_EVENTS: (u64, u64) = (4, 8);
 
-/// Who gets this share of the path's rate keeps its queue full, so that all losses look alike.
-const BUSY: f64 = 0.85;
+/// The share of the path's rate from which a transfer keeps its queue full, so that all losses look
+/// alike.
+const BUSY_SHARE: f64 = 0.85;
 
-/// Segments beside a loss waited longer in the queue than this share of all: it was full. Where
-/// losses do not depend on the queue, the mean of so many events is 0.5, with a standard deviation of
-/// 0.29 by the root of their number.
-const FULL: f64 = 0.85;
+/// The rank of the queueing delay beside a loss, among all segments, from which the queue was full.
+/// If losses do not depend on the queue, the mean over the events is 0.5, with a standard deviation
+/// of 0.29 divided by the root of their number.
+const FULL_QUEUE_RANK: f64 = 0.85;
 
-/// Standard deviations that a mean may be off.
-const SIGMAS: f64 = 2.5;
+/// The accepted deviation of a mean, in standard deviations.
+const MAX_SIGMAS: f64 = 2.5;
 
-/// Whose doing the losses of `direction` were.
+/// Determines the origin of the losses in `direction`.
 pub fn losses(direction: &Direction) -> Losses {
     let told = |decision, evidence: String| Losses { decision, evidence };
     let (lost, seen) = (direction.losses.lost, &direction.loss_evidence);
@@ -86,10 +88,10 @@ pub fn losses(direction: &Direction) -> Losses {
     }
     let share = |part: u64| part as f64 / lost as f64;
     let late = direction.reordering().reordered;
-    // At the receiver it is seen what came.
+    // A capture at the receiver shows which packets arrived.
     if direction.place == Place::Receiver {
         let (came, missing) = (seen.passed_here, seen.not_passed_here);
-        if late > 0 && share(came) >= MOST && missing == 0 {
+        if late > 0 && share(came) >= DECISIVE_SHARE && missing == 0 {
             let evidence = format!(
                 "The originals of {came} of {lost} needed retransmissions came late and were discarded \
                  by the receiver (PAWS)."
@@ -104,7 +106,7 @@ pub fn losses(direction: &Direction) -> Losses {
     }
     let refused = if direction.traffic.timestamps { seen.refused } else { 0 };
     let unseen = lost.saturating_sub(refused) as f64 / direction.traffic.segments.max(1) as f64;
-    if late > 0 && share(refused) >= MOST && unseen < UNSEEN {
+    if late > 0 && share(refused) >= DECISIVE_SHARE && unseen < MAX_UNSEEN_SHARE {
         let evidence = format!(
             "For {lost} needed retransmissions there are {refused} acknowledgements that repeat the one \
              before, by which a receiver with timestamps answers to a late packet that it discards \
@@ -112,16 +114,16 @@ pub fn losses(direction: &Direction) -> Losses {
         );
         return told(Blamed::Reordering, evidence);
     }
-    // A queue that overflows loses many segments in one event, a receiver discards few.
+    // An overflowing queue drops many segments in one event, a receiver discards few.
     let events = seen.events.max(1) as f64;
-    if late > 0 && share(refused).max(refused as f64 / events) > FEW {
+    if late > 0 && share(refused).max(refused as f64 / events) > IGNORED_SHARE {
         let evidence = format!(
             "The receiver discarded about {refused} late packets (PAWS), which accounts for a part of {lost} \
              needed retransmissions."
         );
         return told(Blamed::Undecided, evidence);
     }
-    // A receiver that sends no DSACK leaves what was spurious among the losses.
+    // Without DSACK, spurious retransmissions count as losses.
     let reports = direction.retransmissions.dsacks > 0;
     let trusted = late == 0 || reports;
     let (Some(rank), events) = (seen.queue_rank, seen.queue_events) else {
@@ -130,21 +132,21 @@ pub fn losses(direction: &Direction) -> Losses {
             "How full the queue was at the losses is not seen.".to_owned(),
         );
     };
-    let error = SIGMAS * 0.29 / (events.max(1) as f64).sqrt();
-    if events < EVENTS.0 {
+    let error = MAX_SIGMAS * 0.29 / (events.max(1) as f64).sqrt();
+    if events < MIN_EVENTS.0 {
         let evidence =
             format!("{events} loss events are too few to tell whether the queue overflowed.");
         return told(Blamed::Undecided, evidence);
     }
     let percent = rank * 100.0;
-    if rank >= FULL && rank > 0.5 + error {
+    if rank >= FULL_QUEUE_RANK && rank > 0.5 + error {
         let evidence = format!(
             "Beside {events} loss events, packets had waited longer in the queue than {percent:.0} % of all \
              did: it overflowed."
         );
         return told(Blamed::Queue, evidence);
     }
-    if events < EVENTS.1 {
+    if events < MIN_EVENTS.1 {
         let evidence =
             format!("{events} loss events are too few to tell whether they depend on the queue.");
         return told(Blamed::Undecided, evidence);
@@ -154,7 +156,7 @@ pub fn losses(direction: &Direction) -> Losses {
                         losses.";
         return told(Blamed::Undecided, evidence.to_owned());
     }
-    if rank - 0.5 <= error && rank + error < FULL && !is_busy(direction) {
+    if rank - 0.5 <= error && rank + error < FULL_QUEUE_RANK && !is_busy(direction) {
         let away = seen.away_from_late;
         let near = match (late, away) {
             (0, _) => ", and nothing came late".to_owned(),
@@ -174,9 +176,9 @@ pub fn losses(direction: &Direction) -> Losses {
     told(Blamed::Undecided, evidence)
 }
 
-/// Whether the transfer had its path full all the time.
+/// Returns whether the transfer kept its path full all the time.
 fn is_busy(direction: &Direction) -> bool {
     let bits = f64::from(direction.traffic.segment_bytes) * 8.0;
     let most_bps = direction.spacing_ms.map(|spacing_ms| bits / spacing_ms.max(1e-6) * 1000.0);
-    most_bps.is_some_and(|most_bps| direction.traffic.goodput_bps > BUSY * most_bps)
+    most_bps.is_some_and(|most_bps| direction.traffic.goodput_bps > BUSY_SHARE * most_bps)
 }

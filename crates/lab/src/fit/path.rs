@@ -1,70 +1,72 @@
-//! What a capture tells of its path, and the scenario that this makes.
+//! The properties of a path that a capture shows, and the scenario made from them.
 
 use unruffled_capture::{Direction, RoundRobin};
 
 use crate::error::FitError;
 
-/// Senders that the scenario compares.
+/// The senders that the scenario compares.
 const SENDERS: [&str; 7] =
     ["unruffled", "linux-reordering+cubic", "rack", "rr-ta", "dcr-ack", "tcp-pr-sack", "sack"];
 
-/// Segments of a transfer that tell enough of a path.
+/// The smallest number of segments from which a path is fitted.
 const ENOUGH: u64 = 100;
 
-/// Packets of a run over the fitted path.
+/// The number of packets of a run over the fitted path.
 const PACKETS: f64 = 500_000.0;
 
-/// Latenesses that differ by less than this share of their median are those of one path.
+/// The relative difference below which two late times belong to one path.
 const VARIES: f64 = 0.5;
 
-/// Prime to the number of quantiles.
+/// The step through the quantiles, coprime to their number.
 const STEP: usize = 20;
 
-/// What is measured of a path.
+/// The measured properties of a path.
 #[derive(Clone)]
 pub(super) struct Measured {
     pub(super) rate_bps: f64,
-    /// Packets followed each other as fast as the rate lets them; if not, it is a lower bound.
+    /// Whether packets followed each other as fast as the rate allows; otherwise the rate is a
+    /// lower bound.
     pub(super) filled: bool,
-    /// One way, without queues.
+    /// The one-way delay without queues.
     delay_ms: f64,
-    /// Packets.
+    /// The size of the queue, in packets.
     queue: u64,
-    /// Segments; the most that the receiver lets be in flight.
+    /// The receiver's window, in segments.
     window: u64,
     pub(super) late: f64,
     lateness_ms: Vec<f64>,
-    /// Late packets come in turn.
+    /// The number of packets after which a late one comes, if late packets come at regular
+    /// intervals.
     pub(super) turn: Option<RoundRobin>,
-    /// The sender's window grows by what is acknowledged (RFC 3465), as Linux's does, rather than by
-    /// acknowledgements.
+    /// Whether the sender's window grows by the acknowledged octets (RFC 3465), as in Linux, and
+    /// not by acknowledgements.
     counts_bytes: bool,
 }
 
-/// What a path loses, but for what its queue drops.
+/// The losses of a path besides those of its queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Loss {
-    /// Nothing.
+    /// No losses.
     None,
-    /// This share of the packets, each at random.
+    /// The share of packets that are lost at random.
     Random(f64),
-    /// This share of the packets starts a spell, in which all are lost.
+    /// The share of packets that start a spell in which all are lost.
     Spells { fraction: f64, length_ms: f64 },
 }
 
 impl Measured {
-    /// The time that the path takes for a full segment.
+    /// Returns the time between two full segments on the path.
     pub(super) fn spacing_ms(&self, direction: &Direction) -> f64 {
         f64::from(direction.traffic.segment_bytes + header(direction)) * 8.0 / self.rate_bps
             * 1000.0
     }
 
-    /// The same path, the window growing by acknowledgements.
+    /// Returns the path with a window that grows by acknowledgements.
     pub(super) fn counting_acks(&self) -> Self {
         Self { counts_bytes: false, ..self.clone() }
     }
 
-    /// The same path without late packets.
+    /// Returns the path without late packets.
     pub(super) fn in_order(&self) -> Self {
         Self { late: 0.0, lateness_ms: Vec::new(), turn: None, ..self.clone() }
     }
@@ -77,7 +79,7 @@ pub(super) fn measured(direction: &Direction) -> Result<Measured, FitError> {
     let rtt_ms = direction.rtt.min_ms.or(direction.rtt.beyond_ms);
     let rtt_ms = rtt_ms.ok_or(FitError::NoRoundTrip)?;
     let bits = f64::from(direction.traffic.segment_bytes + header(direction)) * 8.0;
-    // What follows in a queue is as far apart as the path takes for one packet.
+    // Packets that follow each other in a queue are one packet time apart.
     let least = bits / (direction.traffic.goodput_bps.max(1.0) * 1.05) * 1000.0;
     let spacing_ms = direction.spacing_ms.unwrap_or(least).max(bits / 1e11 * 1000.0);
     let filled = spacing_ms < least;
@@ -86,15 +88,16 @@ pub(super) fn measured(direction: &Direction) -> Result<Measured, FitError> {
     let samples = direction.rtt.samples.as_ref();
     let standing = samples.zip(direction.rtt.beyond_ms);
     let queued_ms = standing.map_or(0.0, |(samples, least)| (samples.max_ms - least).max(0.0));
-    // Where nothing was lost the queue is larger than what was seen in it.
+    // Without losses the queue is larger than the queue that was seen.
     let room = if direction.losses.lost == 0 { 2.0 } else { 1.0 };
     let queue = (queued_ms / spacing_ms * room).ceil().clamp(10.0, 1e6) as u64;
     let full = u64::from(direction.traffic.segment_bytes.max(1));
     let window = direction.windows.largest_window.map_or(100_000, |window| window / full);
     let late = direction.reordering();
-    // A packet is overtaken first by the next that is in time: that much later it is in fact.
+    // The first packet to overtake a late one is the next that is in time, so the late one is later
+    // by that distance.
     let overtaken_ms = match late.in_turn {
-        // In the middle of those that are late in a row.
+        // In the middle of a run of late packets.
         Some(turn) => spacing_ms * f64::from(turn.late + 1) / 2.0,
         None => spacing_ms / (1.0 - late.ratio).max(0.1),
     };
@@ -102,9 +105,9 @@ pub(super) fn measured(direction: &Direction) -> Result<Measured, FitError> {
     let lateness_ms = times.map_or(Vec::new(), |times| {
         times.percentiles_ms.iter().step_by(2).map(|ms| ms + overtaken_ms).collect()
     });
-    // The minimum round trip may be that of a handshake, whose packets are small.
+    // The minimum round trip may be that of a handshake with small packets.
     let of_data = samples.is_none_or(|s| s.percentiles_ms[0] < rtt_ms + spacing_ms / 2.0);
-    // The time of an unfilled path for one packet is not known but for its upper bound.
+    // The packet time of a path that was not filled has only an upper bound.
     let sending_ms = if of_data && filled { spacing_ms } else { 0.0 };
     Ok(Measured {
         rate_bps,
@@ -119,20 +122,20 @@ pub(super) fn measured(direction: &Direction) -> Result<Measured, FitError> {
     })
 }
 
-/// The share of a path's rate that is payload.
+/// Returns the share of payload in the rate of a path.
 pub(super) fn payload_share(direction: &Direction) -> f64 {
     let payload = f64::from(direction.traffic.segment_bytes);
     payload / (payload + f64::from(header(direction)))
 }
 
-/// Octets of IP and TCP headers.
+/// Returns the size of the IP and TCP headers, in octets.
 fn header(direction: &Direction) -> u32 {
     let ip = if direction.from.is_ipv6() { 40 } else { 20 };
     ip + 20 + if direction.traffic.timestamps { 12 } else { 0 }
 }
 
 pub(super) fn scenario(name: &str, direction: &Direction, path: &Measured, loss: Loss) -> String {
-    // Fast paths are run for less time: so many packets tell enough.
+    // Fast paths are simulated for a shorter time, because so many packets are sufficient.
     let bits = f64::from(direction.traffic.segment_bytes + header(direction)) * 8.0;
     let longest = (PACKETS * bits / path.rate_bps).clamp(0.1, 60.0);
     let seconds = match direction.traffic.transfer_s.clamp(10.0, 60.0).min(longest) {
@@ -186,7 +189,7 @@ pub(super) fn scenario(name: &str, direction: &Direction, path: &Measured, loss:
     text
 }
 
-/// What the path itself loses.
+/// The keys of the losses.
 fn lost(loss: Loss) -> String {
     match loss {
         Loss::Random(fraction) if fraction > 0.0 => format!(
@@ -205,7 +208,7 @@ fn lost(loss: Loss) -> String {
     }
 }
 
-/// Late packets: in turn over paths of fixed lengths, or at random.
+/// The keys of the late packets: at regular intervals over paths of fixed delays, or at random.
 fn lateness(path: &Measured) -> String {
     let ms = |ms: f64| format!("\"{ms:.4} ms\"");
     let list = |times: &mut dyn Iterator<Item = f64>| times.map(ms).collect::<Vec<_>>().join(", ");
@@ -238,7 +241,7 @@ fn lateness(path: &Measured) -> String {
             ms(middle)
         );
     }
-    // Each turn has other latenesses, in an order that does not repeat before all were had.
+    // Each interval has another late time, in an order that repeats only after all of them.
     let turns = if constant { 1 } else { path.lateness_ms.len() };
     let lateness = (0..turns).flat_map(|i| {
         let late = match constant {
@@ -273,7 +276,7 @@ mod tests {
         }
     }
 
-    /// Where somebody knows the rate and sets it, the delay must be right.
+    /// If the rate is known and set, the delay must be right.
     #[test]
     fn a_path_that_was_never_filled_has_its_round_trip_as_delay_and_says_that_the_rate_is_a_bound()
     {

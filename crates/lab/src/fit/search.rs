@@ -1,4 +1,4 @@
-//! The search for the path that fits a capture: a sender is simulated over candidates.
+//! The search for the path that fits a capture: a sender is simulated over candidate paths.
 
 use std::io::BufWriter;
 
@@ -18,70 +18,70 @@ use crate::error::FitError;
 use crate::run;
 use unruffled_scenario::Scenario;
 
-/// The sender that is run to see how well a path fits: today's Linux.
+/// The sender that is simulated to judge how well a path fits: today's Linux.
 pub const OBSERVED: &str = "rack+cubic";
 
-/// How often the share of late packets is corrected.
+/// The number of corrections of the share of late packets.
 const ROUNDS: usize = 2;
 
-/// Seeds whose mean goodput a fit is judged by.
+/// The number of seeds whose mean goodput judges a fit.
 const SEEDS: u64 = 3;
 
-/// So many segments lost at a time are lost in spells.
-const SPELL: f64 = 2.0;
+/// The mean number of segments per loss event from which losses are modelled as spells.
+const MIN_SPELL: f64 = 2.0;
 
-/// Packets that are simulated for a fit before what is nearest by then is good enough.
-const BUDGET: u64 = 10_000_000;
+/// The number of simulated packets after which the nearest candidate is accepted.
+const MAX_PACKETS: u64 = 10_000_000;
 
-/// Octets of a simulated capture that are written at a time: as many as a pipe holds.
-const WRITTEN: usize = 1 << 16;
+/// The size of a write to a simulated capture, in octets: the size of a pipe.
+const WRITE_SIZE: usize = 1 << 16;
 
-/// A fit that is this near, as the logarithm of a ratio, is not looked at again.
-const NEAR: f64 = 0.03;
+/// The misfit, as the logarithm of a ratio, below which the search ends.
+const ACCEPTED_MISFIT: f64 = 0.03;
 
-/// So much further away is a fit that loses less than half as many segments, or more than twice as
-/// many, as were captured.
-const OTHER_LOSSES: f64 = 0.1;
+/// The misfit that is added if a fit loses less than half or more than twice as many segments as
+/// were captured.
+const LOSS_PENALTY: f64 = 0.1;
 
 /// A path that was fitted to a transfer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// The scenario.
+    /// The scenario as TOML.
     pub toml: String,
-    /// The same without late packets.
+    /// The scenario without late packets.
     pub in_order: String,
-    /// Both without losses but those of its queue, where the path has others.
+    /// Both scenarios with losses of the queue only, if the path has others.
     pub lossless: Option<[String; 2]>,
-    /// Whose doing the losses were.
+    /// The origin of the losses.
     pub losses: Losses,
     /// The rate of the path, in bits per second.
     pub rate_bps: f64,
     /// Whether the transfer filled the path; if not, the rate is a lower bound.
     pub filled: bool,
-    /// Who was run over it.
+    /// The sender that was simulated.
     pub sender: String,
-    /// What the capture shows, in bits per second.
+    /// The captured goodput, in bits per second.
     pub observed_bps: f64,
-    /// What the sender delivers over the fitted path in the same time, the mean of three seeds.
+    /// The goodput of the sender over the fitted path in the same time, the mean of three seeds.
     pub simulated_bps: f64,
-    /// The share of packets late, as observed and as the simulation gives it.
+    /// The share of late packets: captured, and simulated.
     pub late: (f64, f64),
     /// The Kolmogorov–Smirnov distance of the two distributions of late times.
     pub distance: Option<f64>,
 }
 
-/// A path as one of two readings of the losses has it.
+/// The path by one of two readings of the losses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// The scenario.
+    /// The scenario as TOML.
     pub toml: String,
-    /// Whether the path loses nothing but what its queue drops.
+    /// Whether only the queue of the path drops packets.
     pub lossless: bool,
 }
 
 impl Fit {
-    /// The path by the likelier reading of the losses, and, where the path as fitted has losses of its
-    /// own, by the other.
+    /// Returns the path by the likelier reading of the losses, and by the other reading if the
+    /// fitted path has losses of its own.
     pub fn readings(&self) -> (Reading, Option<Reading>) {
         let Some([lossless, _]) = &self.lossless else {
             return (Reading { toml: self.toml.clone(), lossless: true }, None);
@@ -94,7 +94,7 @@ impl Fit {
         }
     }
 
-    /// What the sender delivers over one of the readings, for as long as the transfer took.
+    /// Returns the sender's goodput over one of the readings, for the duration of the transfer.
     ///
     /// # Errors
     /// An unknown sender, or [`FitError::Cancelled`].
@@ -111,21 +111,21 @@ impl Fit {
         goodput_bps(&scenario, &Variant::parse(&self.sender)?, cancel)
     }
 
-    /// How far the goodputs are apart: the logarithm of their ratio.
+    /// Returns the absolute logarithm of the ratio of the two goodputs.
     pub(super) fn misfit(&self) -> f64 {
         apart(self.simulated_bps, self.observed_bps)
     }
 }
 
-/// The logarithm of the ratio of two numbers, without its sign.
+/// The absolute logarithm of the ratio of two numbers.
 fn apart(one: f64, other: f64) -> f64 {
     (one.max(1e-9) / other.max(1e-9)).ln().abs()
 }
 
-/// Fits a path to what `direction` shows, and runs `sender` over it.
+/// Fits a path to the transfer in `direction`, and simulates `sender` over it.
 ///
 /// # Errors
-/// What the capture lacks, an unknown sender, or [`FitError::Cancelled`].
+/// A capture that lacks the necessary information, an unknown sender, or [`FitError::Cancelled`].
 pub fn fit(
     name: &str,
     direction: &Direction,
@@ -137,7 +137,7 @@ pub fn fit(
     let path = measured(direction)?;
     let mut best: Option<(f64, Fit)> = None;
     let mut packets = 0;
-    // Simulated senders count acknowledgements where a scenario does not say otherwise.
+    // Simulated senders count acknowledgements unless a scenario sets something else.
     for (loss, path) in [path.clone(), path.counting_acks()].iter().flat_map(|path| {
         candidates(direction, path, losses.decision).into_iter().map(move |loss| (loss, path))
     }) {
@@ -148,33 +148,35 @@ pub fn fit(
             packets += (1 + SEEDS) * simulated.traffic.segments;
             let lost = [direction, &simulated].map(|seen| seen.losses.lost.max(1) as f64);
             let others = apart(lost[0], lost[1]) > f64::ln(2.0);
-            let misfit = fit.misfit() + if others { OTHER_LOSSES } else { 0.0 };
+            let misfit = fit.misfit() + if others { LOSS_PENALTY } else { 0.0 };
             let (observed, seen) = fit.late;
             if best.as_ref().is_none_or(|(least, _)| misfit < *least) {
                 best = Some((misfit, fit));
             }
-            // Late packets that nobody overtakes are not seen: as many more are late as are not.
-            let alike = apart(observed, seen) < NEAR || path.turn.is_some();
-            if round == ROUNDS || seen == 0.0 || alike || packets > BUDGET {
+            // Late packets that no other packet overtakes are invisible: their share is the same as
+            // that of the visible ones.
+            let alike = apart(observed, seen) < ACCEPTED_MISFIT || path.turn.is_some();
+            if round == ROUNDS || seen == 0.0 || alike || packets > MAX_PACKETS {
                 break;
             }
             path.late = (path.late * observed / seen).min(1.0);
         }
-        if packets > BUDGET || best.as_ref().is_some_and(|(least, _)| *least < NEAR) {
+        if packets > MAX_PACKETS || best.as_ref().is_some_and(|(least, _)| *least < ACCEPTED_MISFIT)
+        {
             break;
         }
     }
     best.map(|(_, fit)| fit).ok_or(FitError::NoPath)
 }
 
-/// Whether so much is seen of a transfer that a path can be fitted to it.
+/// Returns whether the capture shows enough of a transfer to fit a path to it.
 pub fn is_long_enough(direction: &Direction) -> bool {
     measured(direction).is_ok()
 }
 
-/// What the path itself may lose, the simplest first: nothing, where losses are the queue's own;
-/// packets in spells, where a recovery repairs several; packets at random, whose share is known to
-/// two standard errors, the square root of their number.
+/// The candidates for the losses of the path, the simplest first: none, if the queue caused the
+/// losses; spells, if a recovery repairs several losses; random losses, whose share is known to two
+/// standard errors, the square root of their number.
 fn candidates(direction: &Direction, path: &Measured, blamed: Blamed) -> Vec<Loss> {
     let losses = &direction.losses;
     if losses.lost == 0 {
@@ -183,18 +185,19 @@ fn candidates(direction: &Direction, path: &Measured, blamed: Blamed) -> Vec<Los
     let windows = &direction.windows;
     let events = (windows.recoveries - windows.spurious_recoveries).max(1) as f64;
     let together = losses.lost as f64 / events;
-    let spells = (together >= SPELL).then(|| Loss::Spells {
+    let spells = (together >= MIN_SPELL).then(|| Loss::Spells {
         fraction: events / direction.traffic.segments.max(1) as f64,
         length_ms: together * path.spacing_ms(direction),
     });
     let error = (2.0 / (losses.lost as f64).sqrt()).min(1.0);
     let random = [1.0, 1.0 - error, 1.0 + error].map(|part| Loss::Random(losses.ratio * part));
-    // Losses that do not depend on the queue are none that it explains.
+    // The queue does not explain losses that do not depend on it.
     let none = (blamed != Blamed::Path).then_some(Loss::None);
     none.into_iter().chain(spells).chain(random).collect()
 }
 
-/// Runs the sender over the path; tells how that fits, and what a capture of it shows.
+/// Simulates the sender over the path, and returns the fit and the analysis of the simulated
+/// capture.
 fn attempt(
     name: &str,
     direction: &Direction,
@@ -231,14 +234,14 @@ fn attempt(
     Ok((fit, simulated))
 }
 
-/// The scenario, for as long as the transfer took: what slow start costs is in both.
+/// The scenario with the duration of the transfer, so that both include slow start.
 pub(super) fn same_time(toml: &str, direction: &Direction) -> Result<Scenario, FitError> {
     let scenario = Scenario::parse("the fitted path", toml, &[])?;
     let transfer = Duration::from_nanos((direction.traffic.transfer_s.max(0.1) * 1e9) as u64);
     Ok(Scenario { duration: transfer.min(scenario.duration), ..scenario })
 }
 
-/// What the sender delivers over a path, the mean of some seeds.
+/// The sender's goodput over a path, the mean of some seeds.
 pub(super) fn goodput_bps(
     scenario: &Scenario,
     variant: &Variant,
@@ -256,8 +259,8 @@ fn late_times(direction: &Direction) -> Option<&DurationSummary> {
     direction.reordering().late_time.as_ref()
 }
 
-/// What the analysis says of a run over the fitted path, captured at the sender: read while it runs, since
-/// a fast path's capture takes hundreds of megabytes.
+/// Returns the analysis of a simulated capture at the sender. It is read while the simulation runs,
+/// because the capture of a fast path has hundreds of megabytes.
 pub(super) fn simulate(
     scenario: &Scenario,
     variant: &Variant,
@@ -265,7 +268,7 @@ pub(super) fn simulate(
 ) -> Result<Direction, FitError> {
     let (reader, writer) = std::io::pipe().map_err(PcapError::IoError)?;
     let write = || {
-        let mut capture = Capture::at(End::Sender, BufWriter::with_capacity(WRITTEN, writer))?;
+        let mut capture = Capture::at(End::Sender, BufWriter::with_capacity(WRITE_SIZE, writer))?;
         run::run(scenario, variant, 1, Some(&mut capture), cancel)?;
         capture.finish().map_err(FitError::from)
     };
@@ -283,8 +286,8 @@ pub(super) fn simulate(
     Ok(if client.traffic.segments >= server.traffic.segments { client } else { server })
 }
 
-/// The largest distance between two distribution functions, told from percentiles, which are exact
-/// to 1 %: values that differ by less than both of them may are not told apart.
+/// The Kolmogorov–Smirnov distance of two distributions, from percentiles that are exact to 1 %.
+/// Values that differ by less than their errors count as equal.
 fn kolmogorov_smirnov(one: &DurationSummary, other: &DurationSummary) -> f64 {
     let (one, other) = (&one.percentiles_ms, &other.percentiles_ms);
     let share = |percentiles: &[f64], at: f64| {

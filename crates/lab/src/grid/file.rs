@@ -1,4 +1,4 @@
-//! A grid file: the scenario, what is swept, with whom and how often.
+//! A grid file: the scenario, the swept keys, the senders and the seeds.
 
 use std::path::Path;
 
@@ -12,34 +12,34 @@ use unruffled_scenario::{
     BUILTIN, Document, Error, Place, Scenario, flags, place_of_variants, text, unreadable,
 };
 
-/// What is swept, as a file has it.
+/// A grid file that has been checked.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    /// What errors call the scenario, and its text.
+    /// The name that errors give the scenario, and its text.
     pub(super) scenario: (String, String),
-    /// Overrides of the scenario that hold at every point, the file's before those from outside.
+    /// The overrides of the scenario at every point: those of the file, then those from outside.
     pub(super) set: Vec<String>,
-    /// How many of these are the file's.
+    /// The number of overrides in the file.
     own: usize,
-    /// All combinations of these.
+    /// The axes, all of whose values are combined.
     axes: Vec<Axis>,
     sample: Option<Sample>,
     source: Document,
 }
 
-/// The keys of the scenario that stand beside it.
+/// The keys of the scenario that a grid file has beside `scenario`.
 const BESIDE: [&str; 3] = ["variants", "seeds", "duration"];
 
 /// The keys of a grid file.
 const KEYS: [&str; 7] = ["scenario", "variants", "seeds", "duration", "set", "grid", "sample"];
 
 impl Grid {
-    /// Reads a grid file. The scenario is one that ships with the program, or a file seen from the
-    /// grid file's folder; `scenario` has the name and the text of one that stands for it.
-    /// `overrides` come after those of the file.
+    /// Reads a grid file. The scenario is a built-in one, or a file relative to the folder of the
+    /// grid file, unless `scenario` has the name and the text of another one. `overrides` are
+    /// applied after those of the file.
     ///
     /// # Errors
-    /// No such file, or one that makes no sense.
+    /// A missing or invalid file.
     pub fn load(
         path: &Path,
         scenario: Option<(String, String)>,
@@ -56,10 +56,10 @@ impl Grid {
         Ok(Self::read(&name, path, &text, scenario, overrides)?)
     }
 
-    /// The same, from `text`, which errors call `file`.
+    /// Reads a grid from `text`, which errors call `file`.
     ///
     /// # Errors
-    /// One that makes no sense: says where, and what was expected.
+    /// An invalid grid. The error names the place and what was expected.
     pub fn parse(
         file: &str,
         text: &str,
@@ -118,18 +118,18 @@ impl Grid {
         Ok(grid)
     }
 
-    /// What errors call the file, and its text.
+    /// Returns the name that errors give the file, and its text.
     pub(crate) fn text(&self) -> (&str, &str) {
         (self.source.file(), self.source.text())
     }
 
-    /// What is set from outside the file.
+    /// Returns the overrides from outside the file.
     pub(crate) fn outside(&self) -> &[String] {
         &self.set[self.own..]
     }
 
-    /// What overrides from outside replace of what the file says beside its scenario: the key, its value
-    /// in the file, and the new one.
+    /// Returns the overrides from outside that replace keys beside `scenario`: the key, its value
+    /// in the file, and the new value.
     pub fn replaced(&self) -> Vec<(&'static str, String, String)> {
         let (own, outside) = self.set.split_at(self.own);
         let value = |of: &[String], key: &str| {
@@ -140,26 +140,26 @@ impl Grid {
         BESIDE.into_iter().filter_map(both).collect()
     }
 
-    /// The keys that are swept, in the order of the file.
+    /// Returns the swept keys in the order of the file.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         let drawn = self.sample.iter().flat_map(|sample| &sample.axes);
         self.axes.iter().chain(drawn).map(|axis| axis.key.as_str())
     }
 
-    /// The Latin hypercube that somebody has to draw, if one is asked for.
+    /// Returns the Latin hypercube that the caller has to draw, if the file has one.
     pub fn hypercube(&self) -> Option<Hypercube> {
         self.sample.as_ref().and_then(Sample::hypercube)
     }
 
-    /// What the keys are set to, point by point. `hypercube` has the points that were asked for, each
-    /// as so many numbers from 0 to 1.
+    /// Returns the values of the keys at each point. `hypercube` has the requested points as
+    /// numbers from 0 to 1.
     pub(super) fn points(&self, hypercube: Option<&[f64]>) -> Result<Vec<Vec<String>>, Error> {
         let mut all: Vec<Vec<String>> = Vec::new();
         for axis in &self.axes {
             let wrong = |message: String| self.wrong(&["grid", &axis.key], message);
             all.push(axis.all().map_err(wrong)?);
         }
-        // A single point without keys where none are drawn.
+        // Without a sample there is a single point without keys.
         let drawn = match &self.sample {
             None => vec![Vec::new()],
             Some(sample) => sample.draw(hypercube, &self.source)?,
@@ -185,13 +185,13 @@ impl Grid {
         Ok(points.iter().flat_map(with).collect())
     }
 
-    /// Refuses a key that is swept and also set, or swept twice, under whatever names: `overrides`,
-    /// those of a point, replace one by the other.
+    /// Rejects a key that is both swept and set, or swept twice, in any notation. `overrides` are
+    /// those of a point.
     pub(super) fn check_once(&self, overrides: &[String]) -> Result<(), Error> {
         let (file, text) = &self.scenario;
         let whole = Scenario::replaced(file, text, overrides).map_err(|e| self.blame(e))?;
         let (set, swept) = whole.split_at(self.set.len());
-        // What is set from outside replaces what the file sets.
+        // Overrides from outside replace those of the file.
         let twice = |of: &[String]| (0..of.len()).find(|&at| of[..at].contains(&of[at]));
         if let Some(at) = twice(&set[..self.own]) {
             let written = flags::key(&self.set[at]);
@@ -220,7 +220,7 @@ impl Grid {
         Ok(())
     }
 
-    /// The error with the place in the file that it is about, if it is about what the file sets.
+    /// Returns the error with its place in the file, if it is about a key of the file.
     pub(super) fn blame(&self, error: Error) -> Error {
         let senders = self.origin("variants");
         match (error, senders) {
@@ -241,8 +241,8 @@ impl Grid {
         }
     }
 
-    /// The section that sets a key of the scenario, and the key as it stands there; none where it is
-    /// set from outside, which comes last but for the keys that are swept.
+    /// Returns the section that sets a key of the scenario, and the key as written there; none if
+    /// it is set from outside.
     fn origin(&self, key: &str) -> Option<(&'static str, &str)> {
         let is_named = |written: &str| {
             let before = key.strip_suffix(written);
@@ -259,13 +259,13 @@ impl Grid {
         (at < self.own).then(|| (self.section(key), key))
     }
 
-    /// The section in which the file sets a key that is not swept.
+    /// Returns the section in which the file sets a key that is not swept.
     fn section(&self, key: &str) -> &'static str {
         let beside = BESIDE.contains(&key) && self.source.find(&[key]).is_some();
         if beside { "" } else { "set" }
     }
 
-    /// Where the names of senders stand, if not in this file.
+    /// Returns the place of the names of senders outside this file.
     pub(super) fn place_of_variants(&self) -> String {
         place_of_variants(&self.scenario.0, &self.set[self.own..])
     }
@@ -274,14 +274,14 @@ impl Grid {
         self.source.wrong_at(path, message)
     }
 
-    /// The same at a key of a section, which may be dotted, or of none.
+    /// Returns an error at a key of a section, which may be dotted, or empty.
     fn wrong_in(&self, section: &str, key: &str, message: impl Into<String>) -> Error {
         let path: Vec<&str> = section.split_terminator('.').chain([key]).collect();
         self.wrong(&path, message)
     }
 }
 
-/// Name and text of the scenario that the value `name` of the grid file at `path` names.
+/// Returns the name and the text of the scenario that the grid file at `path` names.
 fn named(name: Option<&Value>, path: &Path, source: &Document) -> Result<(String, String), Error> {
     let wrong = |message: String| source.wrong_at(&["scenario"], message);
     match name {

@@ -1,4 +1,4 @@
-//! A sweep as octets, with the rows that are there: for another process, or for later.
+//! Serialization of a sweep with its existing rows.
 
 use serde::{Deserialize, Serialize};
 use unruffled_tcp::Variant;
@@ -10,24 +10,25 @@ use crate::cancel::CancellationToken;
 use crate::error::{Error, ParcelError};
 use crate::record::{RunRow, whole};
 
-/// What a sweep is made of anew. Its senders with parts from outside stand beside it.
+/// The data from which a sweep is restored. Senders with parts from outside the program are not
+/// included.
 #[derive(Serialize, Deserialize)]
 struct Parcel {
-    /// What errors call the grid, and its text.
+    /// The name that errors give the grid, and its text.
     grid: (String, String),
-    /// What errors call the scenario, and its text.
+    /// The name that errors give the scenario, and its text.
     scenario: (String, String),
-    /// Overrides of the scenario from outside the grid.
+    /// The overrides of the scenario from outside the grid.
     overrides: Vec<String>,
     hypercube: Option<Vec<f64>>,
-    /// The runs that are there, by their indices.
+    /// The indices of the existing runs.
     runs: Vec<usize>,
     #[serde(with = "whole")]
     rows: Vec<RunRow>,
 }
 
 impl Sweep {
-    /// The sweep as octets, for another process of the same version.
+    /// Serializes the sweep for another process of the same version.
     pub fn pack(&self) -> Vec<u8> {
         let grid = self.plan().grid();
         let (file, text) = grid.text();
@@ -48,11 +49,11 @@ impl Sweep {
         octets
     }
 
-    /// What [`pack`](Self::pack) has packed, without a store. `own` are its senders with parts from
-    /// outside.
+    /// Restores a sweep from [`pack`](Self::pack), without a store. `own` are its senders with
+    /// parts from outside the program.
     ///
     /// # Errors
-    /// Octets that are nothing of the kind, or cancellation.
+    /// Octets that are not a sweep, or cancellation.
     pub fn unpack(
         octets: &[u8],
         own: Vec<Variant>,

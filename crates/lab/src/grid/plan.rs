@@ -1,4 +1,4 @@
-//! The runs that a grid asks for, in their order: point by point, sender by sender, seed by seed.
+//! The runs of a grid, in their order: by point, by sender, by seed.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -12,24 +12,24 @@ use crate::run::cost;
 use crate::store::{Key, decisive};
 use unruffled_scenario::Scenario;
 
-/// More would not fit into memory.
-const MOST_RUNS: u64 = 20_000_000;
+/// The most runs that fit into memory.
+const MAX_RUNS: u64 = 20_000_000;
 
-/// The runs of a sweep. A run is known by its index.
+/// The runs of a sweep. A run is identified by its index.
 #[derive(Clone, Debug)]
 pub struct Plan {
     grid: Grid,
-    /// The Latin hypercube, where the grid asks for one.
+    /// The Latin hypercube, if the grid has one.
     hypercube: Option<Vec<f64>>,
-    /// The names of the swept keys, in the order of every point's values.
+    /// The swept keys, in the order of the values of each point.
     keys: Vec<String>,
-    /// What the keys are set to, as TOML.
+    /// The values of the keys at each point, as TOML.
     points: Vec<Vec<String>>,
     /// The scenario's name.
     name: String,
     seeds: u64,
     variants: Vec<String>,
-    /// Senders with parts from outside: no store knows these.
+    /// Senders with parts from outside the program, whose runs are not stored.
     own: Vec<Variant>,
     runs: Vec<Planned>,
 }
@@ -37,25 +37,26 @@ pub struct Plan {
 /// A run of a plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Planned {
-    /// None for senders with parts from outside.
+    /// The key in the store; none for senders with parts from outside the program.
     pub(super) key: Option<Key>,
-    /// How long it takes, by a rough estimate and in no unit.
+    /// The estimated cost, without a unit.
     pub(super) cost: f64,
 }
 
-/// What a key is set to at a point.
+/// The value of a key at a point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
     /// A number: seconds, bits per second, octets, a share, or one without a unit.
     Number(f64),
-    /// Anything else.
+    /// Any other value.
     Text(String),
 }
 
 impl Plan {
-    /// Plans all runs of a grid, and checks each point's scenario. `hypercube` has the Latin
-    /// hypercube where [`Grid::hypercube`] asks for one; senders with parts from outside are `own`.
+    /// Plans all runs of a grid, and checks the scenario of each point. `hypercube` has the Latin
+    /// hypercube that [`Grid::hypercube`] requests. `own` are senders with parts from outside the
+    /// program.
     ///
     /// # Errors
     /// An invalid point or sender, or cancellation.
@@ -85,8 +86,8 @@ impl Plan {
         plan.variants.clone_from(&first.variants);
         let senders = (plan.variants.len() + plan.own.len()) as u64;
         let runs = (plan.points.len() as u64).saturating_mul(plan.seeds).saturating_mul(senders);
-        if runs > MOST_RUNS {
-            let message = format!("expected at most {MOST_RUNS} runs, found {runs}");
+        if runs > MAX_RUNS {
+            let message = format!("expected at most {MAX_RUNS} runs, found {runs}");
             return Err(plan.grid.wrong(&["grid"], message).into());
         }
         let planned = |point| {
@@ -99,7 +100,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The runs of one point.
+    /// Plans the runs of one point.
     fn planned(&self, point: usize) -> Result<Vec<Planned>, Error> {
         let scenario = self.scenario(point)?;
         let decisive = decisive(&scenario);
@@ -117,7 +118,7 @@ impl Plan {
         Ok(runs)
     }
 
-    /// The overrides of the scenario at a point.
+    /// Returns the overrides of the scenario at a point.
     pub(super) fn overrides(&self, point: usize) -> Vec<String> {
         let mut set = self.grid.set.clone();
         let values = self.keys.iter().zip(&self.points[point]);
@@ -125,44 +126,44 @@ impl Plan {
         set
     }
 
-    /// The scenario at a point.
+    /// Returns the scenario at a point.
     pub(super) fn scenario(&self, point: usize) -> Result<Scenario, unruffled_scenario::Error> {
         let (file, text) = &self.grid.scenario;
         let scenario = Scenario::parse(file, text, &self.overrides(point));
         scenario.map_err(|refused| self.grid.blame(refused))
     }
 
-    /// The grid.
+    /// Returns the grid.
     pub(crate) fn grid(&self) -> &Grid {
         &self.grid
     }
 
-    /// The Latin hypercube, where the grid asks for one.
+    /// The Latin hypercube, if the grid has one.
     pub(super) fn hypercube(&self) -> Option<&[f64]> {
         self.hypercube.as_deref()
     }
 
-    /// What errors call the scenario, and its text.
+    /// Returns the name that errors give the scenario, and its text.
     pub(super) fn text(&self) -> &(String, String) {
         &self.grid.scenario
     }
 
-    /// The senders that have a name which everybody knows.
+    /// Returns the names of the built-in senders.
     pub(super) fn named(&self) -> &[String] {
         &self.variants
     }
 
-    /// The senders with parts from outside.
+    /// Returns the senders with parts from outside the program.
     pub(super) fn own(&self) -> &[Variant] {
         &self.own
     }
 
-    /// How many runs there are.
+    /// Returns the number of runs.
     pub fn runs(&self) -> usize {
         self.runs.len()
     }
 
-    /// How many points there are.
+    /// Returns the number of points.
     pub fn points(&self) -> usize {
         self.points.len()
     }
@@ -172,18 +173,18 @@ impl Plan {
         &self.name
     }
 
-    /// The keys that are swept.
+    /// Returns the swept keys.
     pub fn keys(&self) -> &[String] {
         &self.keys
     }
 
-    /// The full names of the senders.
+    /// Returns the full names of the senders.
     pub fn variants(&self) -> impl Iterator<Item = &str> {
         self.variants.iter().map(String::as_str).chain(self.own.iter().map(Variant::name))
     }
 
-    /// What `key`, by its place among [`Self::keys`], is set to at each point: numbers if all of them
-    /// are.
+    /// Returns the values of the key of that index in [`Self::keys`] at each point: numbers, if all
+    /// of them are.
     pub fn values(&self, key: usize) -> Vec<Value> {
         let texts = || self.points.iter().map(|point| plain(&point[key]));
         let numbers: Option<Vec<Value>> =
@@ -191,7 +192,7 @@ impl Plan {
         numbers.unwrap_or_else(|| texts().map(Value::Text).collect())
     }
 
-    /// The full name of the sender of a run.
+    /// Returns the full name of the sender of a run.
     pub(super) fn sender_name(&self, run: usize) -> &str {
         self.variants().nth(self.sender(run)).unwrap_or_default()
     }
@@ -200,12 +201,12 @@ impl Plan {
         self.runs[run]
     }
 
-    /// The point that a run is of.
+    /// Returns the point of a run.
     pub fn point(&self, run: usize) -> usize {
         run / self.runs_of_point()
     }
 
-    /// Which of the senders a run has.
+    /// Returns the index of the sender of a run.
     pub(super) fn sender(&self, run: usize) -> usize {
         run % self.runs_of_point() / self.seeds as usize
     }
@@ -219,8 +220,8 @@ impl Plan {
     }
 }
 
-/// The senders with the parameters of a scenario: those of these names, which stand at `place`, then
-/// `own`.
+/// Returns the senders with the parameters of a scenario: those of these names, whose place is
+/// `place`, then `own`.
 pub(super) fn senders(
     scenario: &Scenario,
     place: &str,

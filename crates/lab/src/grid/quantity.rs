@@ -5,7 +5,7 @@ use unruffled_units::{parse_bytes, parse_duration, parse_fraction, parse_rate};
 /// The most points of a sweep.
 pub(super) const MAX_POINTS: usize = 10_000_000;
 
-/// The value as people write it, given as TOML: a string without its quotes.
+/// Returns a TOML value as users write it: a string without its quotes.
 pub(super) fn plain(value: &str) -> String {
     match value.parse() {
         Ok(toml::Value::String(text)) => text,
@@ -13,7 +13,7 @@ pub(super) fn plain(value: &str) -> String {
     }
 }
 
-/// A quantity in the unit that rows have: seconds, bits per second, shares, octets.
+/// Converts a quantity to the unit of rows: seconds, bits per second, shares, octets.
 pub(super) fn number(text: &str) -> Option<f64> {
     text.parse()
         .ok()

@@ -1,4 +1,4 @@
-//! Points of a sweep that are drawn: at random, or as a Latin hypercube.
+//! Samples of a sweep: points drawn at random, or as a Latin hypercube.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -12,24 +12,24 @@ use super::quantity::MAX_POINTS;
 /// The keys of the table `[sample]`.
 const KEYS: [&str; 4] = ["method", "points", "seed", "keys"];
 
-/// What a grid file has drawn.
+/// The sample of a grid file.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     points: usize,
     seed: u64,
     hypercube: bool,
-    /// What is drawn.
+    /// The keys that are drawn.
     pub(super) axes: Vec<Axis>,
 }
 
-/// A Latin hypercube that a grid asks for; SciPy draws it.
+/// A Latin hypercube that a grid requests. SciPy draws it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hypercube {
-    /// How many points.
+    /// The number of points.
     pub points: usize,
-    /// How many keys.
+    /// The number of keys.
     pub dimensions: usize,
-    /// What it is drawn from.
+    /// The seed.
     pub seed: u64,
 }
 
@@ -37,7 +37,7 @@ impl Sample {
     /// Reads the table `[sample]` of the grid file `source`.
     ///
     /// # Errors
-    /// One that makes no sense: says where, and what was expected.
+    /// An invalid table. The error names the place and what was expected.
     pub(super) fn read(sample: &Table, source: &Document) -> Result<Self, Error> {
         let wrong = |key: &str, message: String| source.wrong_at(&["sample", key], message);
         if let Some(key) = sample.keys().find(|key| !KEYS.contains(&key.as_str())) {
@@ -69,17 +69,17 @@ impl Sample {
         Ok(Self { points, seed, hypercube, axes })
     }
 
-    /// The Latin hypercube that somebody has to draw, if one is asked for.
+    /// Returns the Latin hypercube that the caller has to draw, if the sample is one.
     pub(super) fn hypercube(&self) -> Option<Hypercube> {
         let (points, dimensions, seed) = (self.points, self.axes.len(), self.seed);
         self.hypercube.then_some(Hypercube { points, dimensions, seed })
     }
 
-    /// What the keys are set to, point by point. `hypercube` has the points that were asked for, each
-    /// as so many numbers from 0 to 1.
+    /// Returns the values of the keys at each point. `hypercube` has the requested points as
+    /// numbers from 0 to 1.
     ///
     /// # Errors
-    /// Other numbers than were asked for.
+    /// A hypercube of another size, or with numbers outside its range.
     pub(super) fn draw(
         &self,
         hypercube: Option<&[f64]>,

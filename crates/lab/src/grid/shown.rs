@@ -1,4 +1,4 @@
-//! A sweep as text: where each sender wins, for the terminal; all rows, for programs.
+//! A sweep as text: the standings of the senders, and all rows as CSV and JSON.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -13,20 +13,21 @@ use crate::table::{Cells, for_columns, lines};
 use crate::text;
 use crate::text::number;
 
-/// How a sender stands in a sweep.
+/// The standing of a sender in a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Standing {
     /// The sender.
     pub variant: String,
-    /// Points at which its mean goodput is the highest; where several are equal, all win.
+    /// The number of points at which its mean goodput is the highest; of equal ones, all win.
     pub wins: usize,
-    /// Median over the points of its mean goodput as a share of the best one's.
+    /// The median over the points of its share of the best mean goodput.
     pub median_share: f64,
-    /// The smallest of these shares.
+    /// The smallest share.
     pub worst_share: f64,
 }
 
-/// What is said before the runs begin: how many, and how long they take on so many of `what`.
+/// Describes the runs before they begin: their number, and the time that they take on so many of
+/// `what`.
 pub fn announcement(sweep: &Sweep, seconds: f64, workers: usize, what: &str) -> String {
     let plan = sweep.plan();
     let kept = match sweep.kept() {
@@ -49,7 +50,7 @@ pub fn announcement(sweep: &Sweep, seconds: f64, workers: usize, what: &str) -> 
     )
 }
 
-/// A row with the point that it is of, as JSON and CSV have it.
+/// A row with its point, as in JSON and CSV.
 struct PointRow<'a> {
     point: usize,
     keys: &'a [String],
@@ -78,11 +79,11 @@ impl Serialize for PointRow<'_> {
 }
 
 impl Sweep {
-    /// The share of the best sender's mean goodput that each sender has, point by point; none where a run
-    /// is missing.
+    /// Returns the share of each sender in the best mean goodput at each point; none where a run is
+    /// missing.
     pub(crate) fn shares(&self) -> Vec<Option<Vec<f64>>> {
         let plan = self.plan();
-        // What each sender delivers in all of its runs.
+        // The sums of goodputs over the runs of each sender.
         let mut points = vec![Some(vec![0.0; plan.variants().count()]); plan.points()];
         self.with_rows(|rows| {
             for (run, row) in rows.iter().enumerate() {
@@ -100,7 +101,7 @@ impl Sweep {
         points.into_iter().map(|sums| sums.map(share)).collect()
     }
 
-    /// Where each sender wins, over the points of which all runs are there.
+    /// Returns the standings of the senders, over the points with all runs.
     pub fn standings(&self) -> Vec<Standing> {
         let names: Vec<&str> = self.plan().variants().collect();
         let mut shares: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
@@ -124,7 +125,7 @@ impl Sweep {
         names.iter().enumerate().map(standing).collect()
     }
 
-    /// The table of [`render`](Self::render), cell by cell.
+    /// Returns the cells of the table of [`render`](Self::render).
     pub fn cells(&self) -> Cells {
         let percent = |share: f64| number(share * 100.0, 1);
         let line = |standing: Standing| {
@@ -135,12 +136,12 @@ impl Sweep {
         (heads, self.standings().into_iter().map(line).collect())
     }
 
-    /// Where each sender wins, as a table for people.
+    /// Formats the standings as a table.
     pub fn render(&self) -> String {
         self.render_within(None)
     }
 
-    /// The same for a terminal of so many columns.
+    /// Formats the standings for a terminal of that width.
     pub fn render_within(&self, width: Option<usize>) -> String {
         let plan = self.plan();
         let mut table = for_columns(width);
@@ -156,7 +157,7 @@ impl Sweep {
         )
     }
 
-    /// All rows as CSV: the point, the keys, then the columns of a comparison.
+    /// Returns all rows as CSV: the point, the keys, then the columns of a comparison.
     pub fn csv(&self) -> String {
         let plan = self.plan();
         let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
@@ -171,7 +172,7 @@ impl Sweep {
         text::of_csv(writer)
     }
 
-    /// One JSON object: the keys that were swept, how the senders stand, and all rows.
+    /// Returns one JSON object: the swept keys, the standings, and all rows.
     pub fn json(&self) -> String {
         #[derive(Serialize)]
         struct Document<'a> {
@@ -188,7 +189,7 @@ impl Sweep {
         serde_json::to_string_pretty(&document).expect("string keys only") + "\n"
     }
 
-    /// Shows each row that is there.
+    /// Calls `see` with each existing row.
     fn each(&self, mut see: impl FnMut(PointRow<'_>)) {
         let plan = self.plan();
         let values: Vec<Vec<Value>> = (0..plan.keys().len()).map(|key| plan.values(key)).collect();

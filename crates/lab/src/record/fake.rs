@@ -6,14 +6,14 @@ use crate::reference::{Limit, Reference};
 
 use super::{Comparison, Medium, RunRow, SendKind, Sent, Trace, VariantRuns};
 
-/// Seven variants, five seeds, 1000 s: what a path that delays 10 % of the packets might give.
+/// Seven variants, five seeds, 1000 s: plausible results on a path that delays 10 % of the packets.
 pub(crate) fn comparison() -> Comparison {
     let variant = |(i, &shape): (usize, &Shape)| runs(i as u64, shape);
     let fact = |what: &str, value: &str| (what.to_owned(), value.to_owned());
     Comparison {
         scenario: "fake".to_owned(),
         title: "Ten per cent of the packets arrive late".to_owned(),
-        source: "Nobody and Noone, “Numbers made up for tests”, section 5.2, figure 7".to_owned(),
+        source: "Doe and Roe, “Numbers made up for tests”, section 5.2, figure 7".to_owned(),
         scenario_toml: "name = \"fake\"\nseeds = 5\nduration = \"1000 s\"\n\n[path]\nrate = \"10 Mb/s\"\n\
                         delay = \"25 ms\"\nqueue = 100\n\n[path.reorder]\nshare = 0.1 # < 0.2 & > 0\n\
                         delay = { normal = [\"25 ms\", \"8 ms\"] }\n"
@@ -37,7 +37,8 @@ pub(crate) fn comparison() -> Comparison {
     }
 }
 
-/// Name, mean goodput in Mb/s, mean dupthresh, fast retransmits per run, the spurious ones among them.
+/// Name, mean goodput in Mb/s, mean dupthresh, fast retransmits per run, and spurious ones among
+/// them.
 type Shape = (&'static str, f64, Option<f64>, u64, u64);
 
 const SHAPES: [Shape; 7] = [
@@ -90,10 +91,12 @@ fn runs(index: u64, shape: Shape) -> VariantRuns {
     }
 }
 
-fn trace(index: u64, (name, mbps, dupthresh, _, spuriously): Shape) -> Trace {
+fn trace(index: u64, shape: Shape) -> Trace {
+    let (name, mbps, dupthresh, _, spuriously) = shape;
     let mut random = Random(index + 77);
     let mut trace = Trace::default();
-    let (mut cwnd, mut threshold) = (2.0, 3.0);
+    let mut cwnd = 2.0;
+    let mut threshold = 3.0;
     for i in 0..2000 {
         let t = f64::from(i) * 0.5;
         cwnd += 0.5 * mbps / 2.0;
@@ -107,7 +110,9 @@ fn trace(index: u64, (name, mbps, dupthresh, _, spuriously): Shape) -> Trace {
         }
     }
     let rate = mbps * 1e6 / 8.0 / 1448.0;
-    let (start, mut segment, mut acked) = (500.0, (rate * 500.0).floor(), 0.0);
+    let start = 500.0;
+    let mut segment = (rate * start).floor();
+    let mut acked = 0.0;
     for round in 0..50 {
         let begins = start + f64::from(round) * 0.1;
         let burst = (rate * 0.1) as u32;
@@ -137,7 +142,7 @@ fn trace(index: u64, (name, mbps, dupthresh, _, spuriously): Shape) -> Trace {
     trace
 }
 
-/// SplitMix64, as numbers in [0, 1).
+/// A generator of numbers in [0, 1): SplitMix64.
 struct Random(u64);
 
 impl Random {

@@ -1,11 +1,12 @@
-//! Rows with all that was counted, for another process: JSON and CSV have only the metrics of a row.
+//! Serialization of rows with all counts, for other processes. JSON and CSV have only the metrics
+//! of a row.
 
 use serde::{Deserialize, Deserializer, Serializer};
 use unruffled_measure::FlowRecord;
 
 use crate::row::RunRow;
 
-/// The fields of a [`RunRow`], in their order.
+/// The fields of a [`RunRow`], in order.
 type Fields = (String, String, u64, FlowRecord, f64, f64);
 
 pub(crate) fn serialize<S: Serializer>(rows: &[RunRow], serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,4 +1,4 @@
-//! A group of traffic that has the undisturbed network to itself.
+//! Simulation of a traffic group that has the undisturbed network to itself.
 
 use std::borrow::Cow;
 use unruffled_measure::FlowRecord;
@@ -15,24 +15,23 @@ use crate::cancel::{CancellationToken, RunError};
 use crate::run::record;
 use unruffled_scenario::{NetLink, Recording, Scenario, Traffic};
 
-/// Packets that the senders of a group may have on their way together; more only where the path holds
-/// more.
-const PLENTY: f64 = 1_000_000.0;
+/// The most packets in flight of all senders of a group together, unless the path holds more.
+const MAX_IN_FLIGHT: f64 = 1_000_000.0;
 
-/// The share of what the links carry from which on they are the limit.
-const NEARLY_ALL: f64 = 0.98;
+/// The share of the links' capacity from which on the links count as the limit.
+const LINK_LIMITED_SHARE: f64 = 0.98;
 
-/// A group and the undisturbed network.
+/// A group of traffic with the undisturbed scenarios to simulate.
 pub(super) struct Alone<'a> {
     group: &'a Traffic,
-    /// Packets are spread as the group has it; or, where packets can be lost and so be sent again by
-    /// another way, as the ways can take them as well.
+    /// The weights of the ways to try, each with its scenario: those of the group, and those that fill
+    /// all ways if packets can be lost, because retransmissions may then take another way.
     spreads: Vec<(Ways, Scenario)>,
-    /// Segments that the receiver's window allows one sender.
+    /// The receiver's window for one sender, in segments.
     window: u64,
 }
 
-/// A detector by which nothing is lost.
+/// A detector that declares no segment lost.
 #[derive(Debug)]
 struct Never;
 
@@ -49,7 +48,7 @@ impl LossDetector for Never {
 impl<'a> Alone<'a> {
     pub(super) fn new(scenario: &Scenario, group: &'a Traffic) -> Self {
         let octets = scenario.receiver.receive_buffer / u64::from(scenario.receiver.mss);
-        // A window is advertised in units, and an eighth more may come.
+        // The advertised window is rounded to its unit, so allow an eighth more.
         let window = group.window.unwrap_or(octets);
         let most = window + window / 8 + 16;
         let usual = Ways::of(scenario, group, group.weights());
@@ -66,12 +65,12 @@ impl<'a> Alone<'a> {
         Self { group, spreads, window }
     }
 
-    /// The share of the group's packets that cross the link of that number, the least that is possible.
+    /// Returns the smallest possible share of the group's packets that cross the link with that index.
     pub(super) fn crossed(&self, link: usize) -> f64 {
         self.spreads.iter().map(|(ways, _)| ways.crossed[link]).fold(1.0, f64::min)
     }
 
-    /// The record of the run with `seed` in which the group delivers most.
+    /// Returns the record of the run with `seed` that has the highest goodput.
     pub(super) fn run(
         &self,
         seed: u64,
@@ -80,10 +79,11 @@ impl<'a> Alone<'a> {
         let mut most = FlowRecord::default();
         for (_, scenario) in self.spreads.iter().filter(|(_, calm)| !calm.is_stuck()) {
             let mut measured = vec![scenario.warmup];
-            // What ends or pauses may do so within the warm-up.
+            // A transfer may end within the warm-up, and an application may send most of its data there.
             let endless = matches!(self.group.app, App::Bulk { bytes: None });
-            measured
-                .extend(Some(Duration::ZERO).filter(|none| !endless && *none < scenario.warmup));
+            if !endless && scenario.warmup > Duration::ZERO {
+                measured.push(Duration::ZERO);
+            }
             for warmup in measured {
                 let scenario = Scenario { warmup, ..scenario.clone() };
                 let ran = self.measure(&scenario, seed, cancel)?;
@@ -95,6 +95,7 @@ impl<'a> Alone<'a> {
         Ok(most)
     }
 
+    /// Runs the scenario with a sender that detects no losses, and returns the sum over the group.
     fn measure(
         &self,
         scenario: &Scenario,
@@ -109,14 +110,14 @@ impl<'a> Alone<'a> {
         Ok(FlowRecord::sum(&flows))
     }
 
-    /// What limits the group, which did `ran`.
+    /// Returns the limiting factor of the group in the run with this record.
     pub(super) fn limit(&self, ran: &FlowRecord) -> Limit {
         let Some((ways, scenario)) = self.spreads.first() else { return Limit::Links };
         let all = ways.bps * payload(scenario);
         let segments = |octets: u64| octets as f64 / f64::from(scenario.sender.mss);
         let window = (self.window * u64::from(self.group.count)) as f64;
         match self.group.app {
-            _ if ran.goodput_bps > NEARLY_ALL * all => Limit::Links,
+            _ if ran.goodput_bps > LINK_LIMITED_SHARE * all => Limit::Links,
             App::Bulk { bytes: Some(bytes) } if segments(bytes) < ways.pipe => Limit::Length,
             App::Bulk { .. } if window <= ways.pipe => Limit::Window,
             App::Bulk { .. } => Limit::Links,
@@ -125,8 +126,8 @@ impl<'a> Alone<'a> {
     }
 }
 
-/// The scenario with the group alone, its packets spread so, undisturbed, and with senders that need no
-/// start. The receiver's window allows each of them up to `most` segments.
+/// Returns the scenario with only this group, over undisturbed links, with the weights of `ways`.
+/// Senders start with a full window; the receiver's window allows each at most `most` segments.
 fn undisturbed(scenario: &Scenario, group: &Traffic, ways: &Ways, most: u64) -> Scenario {
     let mut calm = without(scenario, |other| other.name == group.name);
     calm.recording = Recording::default();
@@ -135,23 +136,26 @@ fn undisturbed(scenario: &Scenario, group: &Traffic, ways: &Ways, most: u64) -> 
         traffic.sender = None;
         traffic.ways.iter_mut().zip(&ways.weights).for_each(|(way, weight)| way.weight = *weight);
     }
-    let (count, pipe) = (f64::from(group.count), ways.pipe);
-    let enough = (4.0 * pipe + 1000.0).min((PLENTY / count).max(2.0 * pipe / count + 2.0));
+    let count = f64::from(group.count);
+    let pipe = ways.pipe;
+    let enough = (4.0 * pipe + 1000.0).min((MAX_IN_FLIGHT / count).max(2.0 * pipe / count + 2.0));
     let enough = enough.min(Simulation::MOST_PACKETS as f64 / 2.0 / count);
     let cwnd = (most as f64).min(enough).ceil() as u32;
     let long = Duration::from_secs(1_000_000_000);
     calm.sender = calm.sender.with(|c| {
         c.window.initial = cwnd;
         c.window.max = Some(cwnd);
-        (c.rto.min, c.rto.initial, c.rto.max) = (long, long, long);
+        c.rto.min = long;
+        c.rto.initial = long;
+        c.rto.max = long;
     });
     calm.receiver = Config { delayed_ack: None, ..calm.receiver };
     calm.sack_block = 0;
     calm
 }
 
-/// Takes from all links what hinders packets, and from those that carry no data of the group the time
-/// that acknowledgements take.
+/// Removes all impairments and queue limits from the links, and the rates of the links that carry no
+/// data of the group, so that acknowledgements take no transmission time there.
 fn calm_links(scenario: &mut Scenario, crossed: &[f64]) {
     let calm = |link: &LinkConfig| LinkConfig {
         rate: link.rate,
@@ -172,8 +176,8 @@ fn calm_links(scenario: &mut Scenario, crossed: &[f64]) {
     scenario.hops.clear();
 }
 
-/// Whether a packet of the group may be lost while so many are on their way: by chance, or because a
-/// queue has no room.
+/// Returns whether a packet of the group can be lost while `most` packets are in flight: by an
+/// impairment, or because a queue is full.
 fn loses(scenario: &Scenario, group: &Traffic, ways: &Ways, most: u64) -> bool {
     let others = scenario.traffic.iter().any(|other| other.name != group.name);
     let small = |queue: u32| others || u64::from(queue) < most;
@@ -184,6 +188,7 @@ fn loses(scenario: &Scenario, group: &Traffic, ways: &Ways, most: u64) -> bool {
         || own(scenario, group).any(loses)
 }
 
+/// Returns whether the impairment can lose a packet.
 fn may_lose(impairment: &Impairment) -> bool {
     match impairment {
         Impairment::Delay { .. }

@@ -1,22 +1,22 @@
-//! What limits the undisturbed path.
+//! The limiting factor of an undisturbed path.
 
 use serde::{Deserialize, Serialize};
 
-/// What sets the goodput of the undisturbed path.
+/// The limiting factor of the goodput over an undisturbed path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Limit {
     /// The rates of the links.
     Links,
-    /// The receiver's window: the path holds more than it allows.
+    /// The receiver's window, which is smaller than the path's capacity.
     Window,
-    /// The transfer is over before the path is full, so that delays decide.
+    /// The length of the transfer. It ends before the path is full, so that delays dominate.
     Length,
-    /// The application: it pauses.
+    /// The application, which pauses.
     Application,
 }
 
 impl Limit {
-    /// Its name in JSON.
+    /// Returns the name in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Links => "links",
@@ -26,7 +26,7 @@ impl Limit {
         }
     }
 
-    /// What it is, in words.
+    /// Returns a description for tables and reports.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Links => "link rates",

@@ -1,30 +1,30 @@
-//! What the ways of a group of traffic carry, and hold.
+//! The ways of a traffic group: their capacity and the packets that they hold.
 
 use unruffled_measure::LinkId;
 use unruffled_path::{Direction, LinkConfig};
 
 use unruffled_scenario::{NetLink, Scenario, Traffic};
 
-/// The ways of a group, with a share of its packets for each.
+/// The ways of a group with their weights.
 pub(super) struct Ways {
-    /// The weight of each way, as the group has them.
+    /// The weight of each way, in the order of the group.
     pub(super) weights: Vec<f64>,
-    /// For each direction of each link of the network, the share of the packets that cross it.
+    /// The share of the packets that cross each direction of each link.
     pub(super) crossed: Vec<f64>,
-    /// What the links carry without a loss, headers included, in bits per second.
+    /// The capacity without losses, including headers, in bits per second.
     pub(super) bps: f64,
-    /// The segments that are then on their way, acknowledgements included.
+    /// The segments of one round trip at that rate, including those whose acknowledgement is in flight.
     pub(super) pipe: f64,
-    /// The links of each way, by their numbers.
+    /// The indices of the links of each way.
     links: Vec<Vec<usize>>,
-    /// The rate of each link of the network.
+    /// The rate of each link of the network, in bits per second.
     rates: Vec<f64>,
-    /// What the links carry that each source has for itself.
+    /// The capacity of the access links, in bits per second.
     own_bps: f64,
 }
 
 impl Ways {
-    /// The ways of `group` with these weights.
+    /// Returns the ways of `group` with these weights.
     pub(super) fn of(scenario: &Scenario, group: &Traffic, weights: Vec<f64>) -> Self {
         let routes = group.routes(&scenario.network.topology());
         let links = directed(scenario);
@@ -57,9 +57,9 @@ impl Ways {
         Self { weights, crossed, bps, pipe, links: there, rates, own_bps }
     }
 
-    /// The weights with which each way carries as much as it can, if what a way cannot take is lost: all
-    /// grow as they are, and a way stays as it is once one of its links is full. Where a way has no
-    /// limit, only such have a weight.
+    /// Returns the weights with which each way carries as much as it can, if packets that exceed its
+    /// capacity are lost. The load of all ways grows in proportion to their weights; a way stops
+    /// growing when one of its links is full. If ways without a limit remain, only they get a weight.
     pub(super) fn filled(&self) -> Vec<f64> {
         let mut carried = vec![0.0; self.weights.len()];
         let mut grows: Vec<bool> = self.weights.iter().map(|weight| *weight > 0.0).collect();
@@ -90,7 +90,7 @@ impl Ways {
         carried.into_iter().map(|bps| bps * scale).collect()
     }
 
-    /// What the links carry with other weights, in bits per second.
+    /// Returns the capacity with other weights, in bits per second.
     pub(super) fn carried(&self, weights: &[f64]) -> f64 {
         let total: f64 = weights.iter().sum();
         let share = |link: usize| -> f64 {
@@ -102,13 +102,13 @@ impl Ways {
     }
 }
 
-/// The links of the network in each direction, by the number that routes give them.
+/// Returns the links of the network in each direction, in the order of the indices in routes.
 pub(super) fn directed(scenario: &Scenario) -> Vec<(&NetLink, Direction)> {
     let links = scenario.network.links.iter();
     links.flat_map(|link| link.directions().iter().map(move |&way| (link, way))).collect()
 }
 
-/// The links of its own that a source of the group has.
+/// Returns the access links of a source of the group.
 pub(super) fn own<'a>(
     scenario: &'a Scenario,
     group: &'a Traffic,
@@ -117,12 +117,13 @@ pub(super) fn own<'a>(
     names.filter_map(|name| scenario.network.access(name)).map(|hop| &hop.link)
 }
 
-/// The share of a full packet that is payload.
+/// Returns the share of payload in a full packet.
 pub(super) fn payload(scenario: &Scenario) -> f64 {
     let mss = f64::from(scenario.sender.mss);
     mss / (mss + f64::from(scenario.header))
 }
 
+/// Returns the rate of a link in bits per second; infinite if it has none.
 fn rate(link: &LinkConfig) -> f64 {
     link.rate.map_or(f64::INFINITY, |rate| rate.bps())
 }
@@ -131,7 +132,8 @@ fn rate(link: &LinkConfig) -> f64 {
 mod tests {
     use super::*;
 
-    /// Ways over links of these rates in Mb/s, the first shared by all, with these weights.
+    /// Returns the load of each way in Mb/s. All ways share a link of the rate `shared`; each has
+    /// another link of its own, with a rate of `rates`.
     fn filled(shared: f64, rates: &[f64], weights: &[f64]) -> Vec<f64> {
         let links = |way: usize| vec![0, way + 1];
         let ways = Ways {
@@ -149,19 +151,19 @@ mod tests {
         filled.into_iter().map(|weight| weight / total * bps).collect()
     }
 
-    fn assert_near(found: &[f64], wanted: &[f64]) {
-        let near = found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-9 * b.max(1.0));
-        assert!(near && found.len() == wanted.len(), "{found:?} in place of {wanted:?}");
+    fn assert_near(found: &[f64], expected: &[f64]) {
+        let near = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9 * b.max(1.0));
+        assert!(near && found.len() == expected.len(), "{found:?} in place of {expected:?}");
     }
 
     #[test]
-    fn ways_fill_one_after_another() {
+    fn ways_are_filled_in_proportion_to_their_weights() {
         let none = f64::INFINITY;
         assert_near(&filled(none, &[20.0, 10.0], &[1.0, 1.0]), &[20.0, 10.0]);
         assert_near(&filled(none, &[20.0, 10.0], &[2.0, 1.0]), &[20.0, 10.0]);
-        // A way without a weight is not taken.
+        // A way with the weight 0 stays unused.
         assert_near(&filled(none, &[20.0, 10.0], &[1.0, 0.0]), &[20.0, 0.0]);
-        // The first link carries 15: 10 by the slow way, when 5 are left.
+        // The shared link carries 15: the slow way is full at 5, and 10 remain for the other.
         assert_near(&filled(15.0, &[20.0, 5.0], &[1.0, 1.0]), &[10.0, 5.0]);
         assert_near(&filled(15.0, &[20.0, 5.0], &[1.0, 4.0]), &[10.0, 5.0]);
         assert_near(&filled(8.0, &[20.0, 5.0], &[3.0, 1.0]), &[6.0, 2.0]);

@@ -3,8 +3,8 @@
 use unruffled_scenario::{Arrivals, Scenario, Traffic};
 use unruffled_units::{Duration, Instant};
 
-/// The same with only the groups that `stays` picks. The others keep their places, so that what is
-/// random stays as it is, and start after the end.
+/// Returns the scenario with only the groups that `stays` selects. The others stay in the list, so
+/// that indices and random numbers do not change, and start after the end of the run.
 pub(crate) fn without(scenario: &Scenario, stays: impl Fn(&Traffic) -> bool) -> Scenario {
     let mut scenario = scenario.clone();
     let after = Instant::ZERO + scenario.duration + Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! Looking into a store without changing it.
+//! Read access to a store.
 
 use std::path::Path;
 
@@ -8,25 +8,26 @@ use super::{Store, StoreError, plain, refuse_others};
 use crate::error::Error;
 
 impl Store {
-    /// Opens a file that is there, to read what it holds: this takes no right to write, waits for no
-    /// writer, and leaves nothing behind.
+    /// Opens an existing file for reading. This works without write permission, does not wait for a
+    /// writer, and leaves no other files.
     ///
     /// # Errors
-    /// A file that cannot be read, that is damaged, or that is something else.
+    /// A file that cannot be read, is damaged, or is not a store.
     pub fn look(path: &Path) -> Result<Self, Error> {
         refuse_others(path)?;
-        // With the right to write SQLite itself removes the files that it reads with.
+        // With write permission, SQLite removes its auxiliary files when it closes the store.
         match Self::look_with(path, "mode=rw") {
             Err(Error::Store { source: StoreError::CannotOpen | StoreError::ReadOnly, .. }) => {}
             opened => return opened,
         }
-        // Without it, it can neither make nor remove them. Where there are none nobody writes.
+        // Without it, SQLite can neither create nor remove them. If there is no log, no process writes.
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
         let written = Path::new(&log).exists();
         Self::look_with(path, if written { "mode=ro" } else { "mode=ro&immutable=1" })
     }
 
+    /// Opens an existing file with these parameters of SQLite's URI.
     pub(super) fn look_with(path: &Path, how: &str) -> Result<Self, Error> {
         let refused = |e: rusqlite::Error| Error::Store { path: path.to_owned(), source: e.into() };
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -45,11 +46,11 @@ impl Store {
     }
 }
 
-/// The name of the file as SQLite's URI: it escapes what is not plain.
+/// Returns SQLite's URI of a file, with special characters escaped.
 fn uri(path: &Path, how: &str) -> String {
-    let usual = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
     let name = path.as_os_str().as_encoded_bytes().iter().map(|&byte| match byte {
-        byte if usual(byte) => char::from(byte).to_string(),
+        byte if is_plain(byte) => char::from(byte).to_string(),
         byte => format!("%{byte:02X}"),
     });
     format!("file:{}?{how}", name.collect::<String>())

@@ -1,4 +1,4 @@
-//! The columns of the results and their cells.
+//! The columns of the table of results, and their cells.
 
 use super::means::{Summary, scale, summaries};
 use crate::metric::{self, Metric, Unit};
@@ -7,29 +7,30 @@ use crate::record::{Comparison, Medium};
 use crate::statistics::Estimate;
 use crate::text::number;
 
-/// A column of the results: its head where space is short, and where it is not.
+/// A column of the table of results, with heads of several lengths.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// For a terminal of 80 columns.
+    /// The head on a terminal of 80 columns.
     pub short: &'static str,
-    /// For one in which the names leave less room.
+    /// The head on a terminal where long names leave less room.
     pub(crate) tight: &'static str,
-    /// For a page.
+    /// The head on a page.
     pub long: &'static str,
     content: Content,
 }
 
-/// What a column shows of a summary.
+/// The content of a column.
 #[derive(Clone, Copy, Debug)]
 enum Content {
     Name,
-    /// The goodput, on the scale that all of the comparison's are on.
+    /// The goodput on the common scale of the comparison.
     Goodput(Scale),
-    /// The share of the undisturbed path's goodput.
+    /// The share of the goodput of the undisturbed path.
     Share,
     Mean(Metric),
 }
 
+/// Returns a column of the means of a metric.
 const fn mean(metric: Metric) -> Column {
     let Metric { short, heading: long, .. } = metric;
     Column { short, tight: short, long, content: Content::Mean(metric) }
@@ -37,7 +38,7 @@ const fn mean(metric: Metric) -> Column {
 
 const VARIANT: Column =
     Column { short: "variant", tight: "variant", long: "Variant", content: Content::Name };
-/// In Mb/s until [`columns`] knows the goodputs.
+/// The goodput; [`columns`] replaces the unit in its heads by a suitable one.
 const GOODPUT: Column = mean(metric::GOODPUT);
 const SHARE: Column =
     Column { short: "share %", tight: "share %", long: "Share,\u{a0}%", content: Content::Share };
@@ -49,7 +50,7 @@ const TIMEOUTS: Column = Column { tight: "RTO", ..mean(metric::TIMEOUTS) };
 const SIMULATION: &[Column] =
     &[VARIANT, GOODPUT, SHARE, FAST, SPURIOUS, TIMEOUTS, mean(metric::DUPTHRESH)];
 
-/// The columns of real packets: what a kernel counts, too.
+/// The columns of a race, including counters of kernels.
 const WIRE: &[Column] = &[
     VARIANT,
     GOODPUT,
@@ -62,7 +63,7 @@ const WIRE: &[Column] = &[
     Column { short: TIMEOUTS.tight, ..TIMEOUTS },
 ];
 
-/// The columns of the results; [`cells`] fills them.
+/// Returns the columns of the results, for [`cells`].
 pub fn columns(comparison: &Comparison) -> Vec<Column> {
     let columns = match comparison.medium {
         Medium::Simulation => SIMULATION,
@@ -81,12 +82,12 @@ pub fn columns(comparison: &Comparison) -> Vec<Column> {
     columns.iter().map(scaled).collect()
 }
 
-/// What a terminal is not shown where the names leave no room for it, the least needed first.
+/// The short heads of the columns that are omitted first if there is no room, in this order.
 pub(crate) const DISPENSABLE: [&str; 3] =
     [metric::DUPTHRESH.short, metric::DSACKS.short, metric::REORDERING_EVENTS.short];
 
 impl Column {
-    /// The column's cells, one for each summary; all have as many decimals.
+    /// Returns the cells of the column, one for each summary, with the same number of decimals.
     fn cells(&self, summaries: &[Summary<'_>]) -> Vec<String> {
         let each = |cell: &dyn Fn(&Summary<'_>) -> String| summaries.iter().map(cell).collect();
         let metric = match self.content {
@@ -100,8 +101,8 @@ impl Column {
             Unit::BitsPerSecond => each(&|s| number(mean(s) / 1e6, 2)),
             Unit::Share => each(&|s| number(mean(s) * 100.0, 1)),
             Unit::Times => {
-                let broken = |v: f64| v.is_finite() && v.fract() != 0.0;
-                let decimals = usize::from(summaries.iter().any(|s| broken(mean(s))));
+                let has_fraction = |v: f64| v.is_finite() && v.fract() != 0.0;
+                let decimals = usize::from(summaries.iter().any(|s| has_fraction(mean(s))));
                 each(&|s| number(mean(s), decimals))
             }
             Unit::Segments | Unit::Seconds => each(&|s| number(mean(s), 1)),
@@ -109,13 +110,13 @@ impl Column {
     }
 }
 
-/// The results as text: for each summary a line with a cell for each column.
+/// Returns a line of cells for each summary.
 pub fn cells(columns: &[Column], summaries: &[Summary<'_>]) -> Vec<Vec<String>> {
     let columns: Vec<_> = columns.iter().map(|column| column.cells(summaries)).collect();
     (0..summaries.len()).map(|i| columns.iter().map(|cells| cells[i].clone()).collect()).collect()
 }
 
-/// The goodput with its confidence interval, if there are runs enough for one.
+/// Formats the goodput, with its confidence interval if there are several runs.
 pub(crate) fn goodput(summary: &Summary<'_>, scale: Scale) -> String {
     let Estimate { mean, half_width } = summary.goodput_bps;
     match scale.number(mean) {

@@ -7,8 +7,8 @@ use crate::rate::Scale;
 use crate::record::{Comparison, Medium};
 use crate::text::number;
 
-/// How the runs were made: `5 seeds, 1000 s each`, or `3.3 to 17.3 s` where transfers have an end;
-/// `0 seeds` if none was.
+/// Describes the runs: `5 seeds, 1000 s each`, or `3.3 to 17.3 s` for transfers that end; `0 seeds`
+/// without runs.
 pub fn effort(comparison: &Comparison) -> String {
     let runs = comparison.variants.iter().map(|v| v.rows.len()).max().unwrap_or(0);
     let rows = comparison.variants.iter().flat_map(|v| &v.rows);
@@ -17,19 +17,20 @@ pub fn effort(comparison: &Comparison) -> String {
     let (Some(&shortest), Some(&longest)) = (times.first(), times.last()) else {
         return count(0, "seed");
     };
-    let (shortest, longest) = (seconds(shortest), seconds(longest));
+    let shortest = seconds(shortest);
+    let longest = seconds(longest);
     let seconds = if shortest == longest { shortest } else { format!("{shortest} to {longest}") };
     let each = if runs == 1 { "" } else { " each" };
     format!("{}, {seconds} s{each}", count(runs, "seed"))
 }
 
-/// Seconds to one decimal, or to three digits if there is less than one of them.
+/// Formats seconds with one decimal, or with three digits below one second.
 fn seconds(time: f64) -> String {
     let rounded = if time < 1.0 { format!("{time:.2e}") } else { format!("{time:.1}") };
     rounded.parse().unwrap_or(time).to_string()
 }
 
-/// What the reference of shares is, in words: `in order, nothing lost; limit: link rates`.
+/// Describes the reference of shares: `in order, nothing lost; limit: link rates`.
 pub fn reference_in_words(comparison: &Comparison) -> String {
     let alone = if comparison.beside.is_empty() { "" } else { ", no other traffic" };
     let limit = comparison.reference.limit.words();
@@ -40,8 +41,9 @@ pub fn reference_in_words(comparison: &Comparison) -> String {
     format!("in order, nothing lost{alone}; limit: {limit}{how}")
 }
 
-/// One sentence: who delivers most, how much of the undisturbed path that is, and what `sack` makes of
-/// it. Where it cannot be said who delivers most, it names all who share the lead.
+/// Describes the result in one sentence: the variant that delivers most, its share of the
+/// undisturbed path, and its ratio to `sack`. If the lead is shared, the sentence names all
+/// leaders.
 pub fn finding(comparison: &Comparison, summaries: &[Summary<'_>]) -> String {
     let Some(best) = best(summaries) else {
         let ran = summaries.iter().any(|s| s.runs > 0);
@@ -83,7 +85,7 @@ pub fn finding(comparison: &Comparison, summaries: &[Summary<'_>]) -> String {
     text + reason(best, &leaders, summaries).as_str() + "."
 }
 
-/// Who shares the lead, and at what: `rr-ta and rack share the lead at 2.85 to 2.88 Mb/s`.
+/// Describes a shared lead: `rr-ta and rack share the lead at 2.85 to 2.88 Mb/s`.
 fn lead(leaders: &[&Summary<'_>], scale: Scale) -> String {
     let bps = || leaders.iter().map(|s| s.goodput_bps.mean);
     let low = scale.number(bps().fold(f64::INFINITY, f64::min));
@@ -93,7 +95,8 @@ fn lead(leaders: &[&Summary<'_>], scale: Scale) -> String {
     format!("{} share the lead at {to}{}", listed(&names), scale.with_unit(high))
 }
 
-/// Why there are several leaders, or what is missing to tell a difference from chance.
+/// Returns the clause after the finding: why several variants lead, or that a difference between
+/// single runs may be chance; empty if there is nothing to add.
 fn reason(best: &Summary<'_>, leaders: &[&Summary<'_>], all: &[Summary<'_>]) -> String {
     let others = leaders.iter().filter(|s| s.variant != best.variant);
     let overlapping: Vec<&str> = others.filter(|s| overlap(s, best)).map(|s| s.variant).collect();
@@ -116,7 +119,7 @@ fn reason(best: &Summary<'_>, leaders: &[&Summary<'_>], all: &[Summary<'_>]) -> 
     }
 }
 
-/// Names as a sentence lists them: `a, b and c`.
+/// Joins names as a sentence does: `a, b and c`.
 fn listed(names: &[&str]) -> String {
     match names {
         [] => String::new(),

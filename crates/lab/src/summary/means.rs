@@ -1,4 +1,4 @@
-//! The means over the seeds of one variant, and which variants lead.
+//! The means over the seeds of one variant, and the leading variants.
 
 use crate::metric::{self, Metric};
 use crate::rate::Scale;
@@ -11,11 +11,11 @@ use crate::statistics::Estimate;
 pub struct Summary<'a> {
     /// The variant's name.
     pub variant: &'a str,
-    /// Runs behind the means.
+    /// The number of runs.
     pub runs: usize,
-    /// Payload delivered in order, in bits per second.
+    /// The payload delivered in order, in bits per second.
     pub goodput_bps: Estimate,
-    /// Goodput over the [`Reference`], seed by seed; 1 is all of it.
+    /// The goodput divided by the [`Reference`], seed by seed.
     pub share: Estimate,
     rows: &'a [RunRow],
 }
@@ -33,14 +33,14 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// The mean of a metric; none if no run has it.
+    /// Returns the mean of a metric; none if no run has it.
     pub fn estimate(&self, metric: &Metric) -> Option<Estimate> {
         let values: Vec<f64> = self.rows.iter().filter_map(|row| metric.of(row).number()).collect();
         (!values.is_empty() || !metric.is_optional()).then(|| Estimate::of(values))
     }
 }
 
-/// The metrics whose means are told after goodput and share.
+/// The metrics whose means follow the goodput and the share in JSON.
 pub(crate) const MEANS: [Metric; 7] = [
     metric::RETRANSMITS,
     metric::DSACKS,
@@ -51,20 +51,21 @@ pub(crate) const MEANS: [Metric; 7] = [
     metric::DUPTHRESH,
 ];
 
-/// One summary per variant, in the order of the comparison.
+/// Returns a summary for each variant, in the order of the comparison.
 pub fn summaries(comparison: &Comparison) -> Vec<Summary<'_>> {
     comparison.variants.iter().map(|v| Summary::of(v, &comparison.reference)).collect()
 }
 
-/// The variant with the highest mean goodput; the first of equals, none if nothing was delivered.
+/// Returns the variant with the highest mean goodput, the first of equal ones; none if all goodputs
+/// are zero.
 pub fn best<'s, 'a>(summaries: &'s [Summary<'a>]) -> Option<&'s Summary<'a>> {
     let delivers = summaries.iter().filter(|s| s.goodput_bps.mean > 0.0);
     delivers.reduce(|best, s| if s.goodput_bps.mean > best.goodput_bps.mean { s } else { best })
 }
 
-/// Those that share the lead, in the order of the comparison: the best one, and each whose confidence
-/// interval overlaps the best one's or whose goodput is the same in all digits shown. Empty if nothing was
-/// delivered.
+/// Returns the variants that share the lead, in the order of the comparison: the best one, and each
+/// whose confidence interval overlaps that of the best one, or whose goodput has the same digits.
+/// Empty if no variant delivers anything.
 pub fn leaders<'s, 'a>(
     comparison: &Comparison,
     summaries: &'s [Summary<'a>],
@@ -76,13 +77,13 @@ pub fn leaders<'s, 'a>(
     summaries.iter().filter(|s| overlap(s, best) || same(s)).collect()
 }
 
-/// How the comparison's goodputs are shown, everywhere.
+/// Returns the scale of the goodputs of a comparison.
 pub(crate) fn scale(comparison: &Comparison, summaries: &[Summary<'_>]) -> Scale {
     let means = summaries.iter().map(|s| s.goodput_bps.mean);
     Scale::beside(means, [comparison.reference.bps()])
 }
 
-/// Whether the confidence intervals of two goodputs touch; single runs have none.
+/// Returns whether the confidence intervals of two goodputs overlap; single runs have none.
 pub(super) fn overlap(a: &Summary<'_>, b: &Summary<'_>) -> bool {
     let distance = (a.goodput_bps.mean - b.goodput_bps.mean).abs();
     a.runs > 1 && b.runs > 1 && distance <= a.goodput_bps.half_width + b.goodput_bps.half_width

@@ -4,7 +4,7 @@ use crate::record::{Comparison, VariantRuns};
 use crate::reference::{Limit, Reference};
 
 #[test]
-fn the_finding_names_the_best_variant_and_what_sack_makes_of_the_path() {
+fn the_finding_compares_the_best_variant_with_the_path_and_with_sack() {
     let comparison = fake::comparison();
     let text = finding(&comparison, &summaries(&comparison));
     assert!(text.starts_with("rr-ta-rtx delivers 8.9"), "{text}");
@@ -13,14 +13,15 @@ fn the_finding_names_the_best_variant_and_what_sack_makes_of_the_path() {
 }
 
 #[test]
-fn the_finding_does_without_sack() {
+fn the_finding_omits_sack_if_it_was_not_compared() {
     let mut comparison = fake::comparison();
     comparison.variants.remove(0);
     let text = finding(&comparison, &summaries(&comparison));
     assert!(!text.contains("sack"), "{text}");
 }
 
-/// A comparison of these senders, each with its runs' goodputs in Mb/s, on a path of 10 Mb/s.
+/// Returns a comparison of these senders, each with the goodputs of its runs in Mb/s, over a path of
+/// 10 Mb/s.
 fn of(senders: &[(&str, &[f64])]) -> Comparison {
     let mut comparison = fake::comparison();
     comparison.reference = Reference::new(10e6, Limit::Links);
@@ -37,6 +38,7 @@ fn of(senders: &[(&str, &[f64])]) -> Comparison {
     comparison
 }
 
+/// Returns the finding of a comparison of these senders, without no-break spaces.
 fn sentence(senders: &[(&str, &[f64])]) -> String {
     let comparison = of(senders);
     finding(&comparison, &summaries(&comparison)).replace('\u{a0}', " ")
@@ -44,19 +46,21 @@ fn sentence(senders: &[(&str, &[f64])]) -> String {
 
 #[test]
 fn overlapping_intervals_share_the_lead_by_name() {
-    // Of three runs, one off the mean by 0.1 to each side, the standard deviation is 0.1 and
-    // t(0.975, 2) = 4.303: the half-width is 4.303 * 0.1 / sqrt 3 = 0.248.
+    // Three runs: one below the mean by 0.1, one at the mean, one above it by 0.1. The standard
+    // deviation is 0.1 and t(0.975, 2) = 4.303: the half-width is 4.303 * 0.1 / sqrt 3 = 0.248.
     let near = |mean: f64| [mean - 0.1, mean, mean + 0.1];
     // 8.00 + 0.248 reaches 8.496 - 0.248 = 8.248, but not 8.50 - 0.248 = 8.252.
-    let (low, touching, apart) = (near(8.0), near(8.496), near(8.5));
+    let low = near(8.0);
+    let touching = near(8.496);
+    let apart = near(8.5);
     let text = sentence(&[("rr-ta", &low), ("rack", &touching), ("sack", &near(2.0))]);
-    let wanted = "rr-ta and rack share the lead at 8.00 to 8.50 Mb/s, 80 to 85 % of the \
+    let expected = "rr-ta and rack share the lead at 8.00 to 8.50 Mb/s, 80 to 85 % of the \
                   undisturbed path’s 10.00 Mb/s and 4.0 to 4.2 times what sack delivers (2.00 Mb/s); \
                   their 95 % confidence intervals overlap.";
-    assert_eq!(text, wanted);
+    assert_eq!(text, expected);
     let text = sentence(&[("rr-ta", &low), ("rack", &apart)]);
     assert_eq!(text, "rack delivers 8.50 Mb/s, 85 % of the undisturbed path’s 10.00 Mb/s.");
-    // The interval of rr-fa, 7.9 to 8.396, overlaps those of both others; theirs lie apart.
+    // The interval of rr-fa, 7.9 to 8.396, overlaps those of both others, which do not overlap.
     let text = sentence(&[("rr-ta", &low), ("rr-fa", &near(8.148)), ("rack", &apart)]);
     assert!(text.starts_with("rr-fa and rack share the lead at 8.15 to 8.50 Mb/s"), "{text}");
     let text = sentence(&[("rack", &apart), ("a", &touching), ("b", &near(8.3))]);
@@ -65,9 +69,9 @@ fn overlapping_intervals_share_the_lead_by_name() {
 }
 
 #[test]
-fn no_winner_is_named_where_the_difference_is_not_significant() {
-    // Welch's t of two means that lie further apart than the sum of their half-widths is beyond
-    // Student's quantile, whatever the spreads: for random pairs, a single leader is significant.
+fn a_single_leader_differs_significantly_from_the_other_variant() {
+    // If the distance of two means exceeds the sum of their half-widths, Welch's t exceeds Student's
+    // quantile for all spreads.
     let mut state = 7_u64;
     let mut draw = || {
         state =
@@ -80,7 +84,8 @@ fn no_winner_is_named_where_the_difference_is_not_significant() {
         let mut runs = |mean: f64, wide: f64| -> Vec<f64> {
             (0..2 + (draw() * 4.0) as usize).map(|_| mean + wide * (draw() - 0.5)).collect()
         };
-        let (a, b) = (runs(5.0, wide[0]), runs(6.0, wide[1]));
+        let a = runs(5.0, wide[0]);
+        let b = runs(6.0, wide[1]);
         let comparison = of(&[("a", &a), ("b", &b)]);
         let summaries = summaries(&comparison);
         let leaders = leaders(&comparison, &summaries);
@@ -93,7 +98,7 @@ fn no_winner_is_named_where_the_difference_is_not_significant() {
     assert!(single > 50, "{single}");
 }
 
-/// Welch's test at 5 %.
+/// Returns whether two means differ by Welch's test at 5 %.
 fn significant(a: &[f64], b: &[f64]) -> bool {
     use statrs::distribution::{ContinuousCDF, StudentsT};
     let part = |x: &[f64]| {
@@ -109,7 +114,7 @@ fn significant(a: &[f64], b: &[f64]) -> bool {
 }
 
 #[test]
-fn of_single_runs_those_that_read_the_same_share_the_lead() {
+fn single_runs_with_the_same_digits_share_the_lead() {
     let text = sentence(&[("rr-ta", &[8.121]), ("rack", &[8.119]), ("sack", &[1.0])]);
     assert!(text.starts_with("rr-ta and rack share the lead at 8.12 Mb/s, 81 % of"), "{text}");
     assert!(text.ends_with("; they are the same in all digits shown."), "{text}");
@@ -120,7 +125,7 @@ fn of_single_runs_those_that_read_the_same_share_the_lead() {
 }
 
 #[test]
-fn intervals_too_small_to_show_do_not_make_a_winner() {
+fn variants_with_the_same_digits_share_the_lead_whatever_their_intervals() {
     let text = sentence(&[("rr-ta", &[8.1211, 8.1212]), ("rack", &[8.1221, 8.1222])]);
     assert!(text.starts_with("rr-ta and rack share the lead at 8.12 Mb/s"), "{text}");
 }
@@ -133,7 +138,7 @@ fn sack_may_share_the_lead() {
 }
 
 #[test]
-fn columns_and_sentence_have_one_unit() {
+fn columns_and_finding_have_the_same_unit() {
     for (factor, unit, mean) in [(1e4, "Gb/s", "81.00"), (1e-3, "kb/s", "8.10")] {
         let goodputs = [8.0 * factor, 8.2 * factor];
         let mut comparison = of(&[("rack", &goodputs), ("sack", &goodputs)]);
@@ -149,7 +154,7 @@ fn columns_and_sentence_have_one_unit() {
 }
 
 #[test]
-fn counts_have_their_thousands_apart() {
+fn the_thousands_of_counts_are_separated() {
     let comparison = fake::comparison();
     let cells = cells(&columns(&comparison), &summaries(&comparison));
     assert!(cells[0][3].starts_with("9,4"), "{:?}", cells[0]);
@@ -165,7 +170,7 @@ fn a_single_run_has_no_interval_in_its_cell() {
 }
 
 #[test]
-fn the_effort_is_that_of_all_runs() {
+fn the_effort_covers_all_runs() {
     let mut comparison = fake::comparison();
     let mut of = |times: [f64; 2]| {
         let rows = comparison.variants.iter_mut().flat_map(|v| &mut v.rows);
@@ -180,7 +185,7 @@ fn the_effort_is_that_of_all_runs() {
 }
 
 #[test]
-fn of_nothing_no_variant_is_the_best() {
+fn no_variant_is_the_best_if_none_delivers_anything() {
     let mut comparison = fake::comparison();
     let rows = comparison.variants.iter_mut().flat_map(|v| &mut v.rows);
     rows.for_each(|row| row.flow.goodput_bps = 0.0);
@@ -190,7 +195,7 @@ fn of_nothing_no_variant_is_the_best() {
 }
 
 #[test]
-fn missing_numbers_are_dashes() {
+fn absent_numbers_are_dashes() {
     let mut comparison = fake::comparison();
     comparison.reference = Reference::new(0.0, Limit::Links);
     comparison.variants[1].rows.clear();

@@ -9,13 +9,13 @@ use crate::statistics::Estimate;
 use crate::summary::{MEANS, Summary, reference_in_words, summaries};
 use crate::text::of_csv;
 
-/// The runs as CSV: a header with the names of the run and of
-/// [`METRICS`](crate::metric::METRICS), then one line per run.
+/// Returns the runs as CSV: a header with the names of the run and of
+/// [`METRICS`](crate::metric::METRICS), then a line for each run.
 pub fn csv(comparison: &Comparison) -> String {
     rows_csv(&comparison.variants)
 }
 
-/// The runs of these variants as CSV.
+/// Returns the runs of these variants as CSV.
 pub(crate) fn rows_csv<'a>(variants: impl IntoIterator<Item = &'a VariantRuns>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in variants.into_iter().flat_map(|v| &v.rows) {
@@ -24,8 +24,8 @@ pub(crate) fn rows_csv<'a>(variants: impl IntoIterator<Item = &'a VariantRuns>) 
     of_csv(writer)
 }
 
-/// The comparison as one JSON object: `rows` holds one object per run, `variants` the means over
-/// the seeds. Numbers that do not exist are `null`. Ends with a line feed.
+/// Returns the comparison as one JSON object with a final line feed: `rows` has an object for each
+/// run, `variants` the means over the seeds. Absent numbers are `null`.
 pub fn json(comparison: &Comparison) -> String {
     let document = Document {
         scenario: &comparison.scenario,
@@ -63,7 +63,7 @@ struct Document<'a> {
     links: Vec<Counted<'a, LinkRecord>>,
 }
 
-/// What shares are taken of.
+/// The reference of shares.
 #[derive(serde::Serialize)]
 struct Measure {
     name: &'static str,
@@ -71,7 +71,7 @@ struct Measure {
     limit: &'static str,
 }
 
-/// What other traffic gets without the compared sender.
+/// The goodput of other traffic without the compared sender.
 #[derive(serde::Serialize)]
 struct Besides<'a> {
     traffic: &'a str,
@@ -85,7 +85,7 @@ impl<'a> Besides<'a> {
     }
 }
 
-/// What was counted of one flow or link in one run.
+/// The record of a flow or link in a run.
 #[derive(serde::Serialize)]
 struct Counted<'a, T> {
     variant: &'a str,
@@ -94,7 +94,7 @@ struct Counted<'a, T> {
     record: &'a T,
 }
 
-/// All flows or links of all runs, where there are several flows.
+/// Returns the records of the flows or links of all runs; empty if there is one flow.
 fn counted<'a, T>(
     comparison: &'a Comparison,
     of: impl Fn(&'a RunRecord) -> &'a Vec<T>,
@@ -102,7 +102,8 @@ fn counted<'a, T>(
     let mut all = Vec::new();
     for runs in &comparison.variants {
         for (row, record) in runs.rows.iter().zip(&runs.records) {
-            let (variant, seed) = (runs.name.as_str(), row.seed);
+            let variant = runs.name.as_str();
+            let seed = row.seed;
             all.extend(of(record).iter().map(|record| Counted { variant, seed, record }));
         }
     }
@@ -122,7 +123,7 @@ impl Interval {
     }
 }
 
-/// A [`Summary`] as `--json` prints it, and the goodput of the traffic beside it.
+/// A [`Summary`] as `--json` prints it, with the goodputs of other traffic.
 struct Means<'a>(Summary<'a>, Vec<Goodput<'a>>);
 
 /// The goodput of other traffic beside the compared sender.

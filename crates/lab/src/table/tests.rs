@@ -5,7 +5,7 @@ use crate::record::fake;
 use crate::reference::{Limit, Reference};
 
 #[test]
-fn the_lines_below_a_table_are_whole_on_any_terminal() {
+fn the_legend_is_wrapped_and_complete() {
     let mut comparison = fake::comparison();
     comparison.medium = Medium::Wire;
     comparison.notes = vec!["a note of many words ".repeat(8).trim().to_owned()];
@@ -18,7 +18,7 @@ fn the_lines_below_a_table_are_whole_on_any_terminal() {
 }
 
 #[test]
-fn a_single_run_has_no_interval_to_explain() {
+fn the_legend_of_a_single_run_does_not_mention_intervals() {
     let mut comparison = fake::comparison();
     assert!(render(&comparison, 90, false).contains('±'));
     for variant in &mut comparison.variants {
@@ -34,7 +34,7 @@ fn widest(text: &str) -> usize {
 }
 
 #[test]
-fn the_table_fits_into_80_columns_and_is_the_same_in_200() {
+fn the_table_fits_into_80_columns_and_does_not_grow_in_200() {
     let comparison = fake::comparison();
     let table = render(&comparison, 80, false);
     assert!(widest(&table) <= 80, "{table}");
@@ -46,7 +46,7 @@ fn the_table_fits_into_80_columns_and_is_the_same_in_200() {
 }
 
 #[test]
-fn names_are_not_broken_where_something_else_can_go() {
+fn columns_are_shortened_and_omitted_before_names_are_wrapped() {
     let mut comparison = fake::comparison();
     let mut of = |name: &str, medium| {
         comparison.medium = medium;
@@ -69,7 +69,7 @@ fn names_are_not_broken_where_something_else_can_go() {
 }
 
 #[test]
-fn large_numbers_and_long_names_fit_as_well() {
+fn large_numbers_and_long_names_fit() {
     let mut comparison = fake::comparison();
     comparison.scenario = "a-scenario-with-a-name-that-does-not-end".repeat(3);
     comparison.reference = Reference::new(40e9, Limit::Links);
@@ -90,7 +90,7 @@ fn large_numbers_and_long_names_fit_as_well() {
 }
 
 #[test]
-fn colour_is_there_only_when_asked_for() {
+fn output_is_coloured_only_on_request() {
     let comparison = fake::comparison();
     assert!(!render(&comparison, 80, false).contains('\u{1b}'));
     assert!(render(&comparison, 80, true).contains('\u{1b}'));
@@ -106,7 +106,7 @@ fn csv_has_a_header_and_one_line_per_run() {
 }
 
 #[test]
-fn json_holds_every_run_and_the_means() {
+fn json_has_every_run_and_the_means() {
     let comparison = fake::comparison();
     let value: serde_json::Value = serde_json::from_str(&json(&comparison)).unwrap();
     assert_eq!(value["scenario"], "fake");
