@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn a_rate_has_the_unit_that_suits_it_and_three_digits() {
         let shown = |bps: f64| Scale::of([bps]).with_unit(bps).replace('\u{a0}', " ");
-        for (bps, wanted) in [
+        for (bps, expected) in [
             (99_547.5e6, "99.55 Gb/s"),
             (400e9, "400.0 Gb/s"),
             (2e12, "2,000.0 Gb/s"),
@@ -132,7 +132,7 @@ mod tests {
             (0.0, "0.000 Mb/s"),
             (f64::NAN, "– Mb/s"),
         ] {
-            assert_eq!(shown(bps), wanted);
+            assert_eq!(shown(bps), expected);
         }
     }
 

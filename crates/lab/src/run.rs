@@ -69,9 +69,9 @@ fn finish(
             break;
         }
         if simulation.has_too_many() {
-            let wanted = "fewer (by a queue on each link, or by lower rates)";
+            let expected = "fewer (by a queue on each link, or by lower rates)";
             let found = format!("more than {}", Simulation::MOST_PACKETS);
-            return Err(ConfigError::new("packets on their way", wanted, found).into());
+            return Err(ConfigError::new("packets on their way", expected, found).into());
         }
         cancel.check()?;
     }

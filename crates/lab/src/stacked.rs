@@ -75,9 +75,9 @@ mod tests {
 
     #[test]
     fn cells_that_have_no_room_stand_below_each_other() {
-        let wanted = "satellite\n  best %                   98.5\n  a head of several words  1\n\
+        let expected = "satellite\n  best %                   98.5\n  a head of several words  1\n\
                       half-late\n  best %                   100.0\n  a head of several words  2\n";
-        assert_eq!(table(40), wanted);
+        assert_eq!(table(40), expected);
         assert_eq!(table(20).lines().next(), Some("satellite"));
     }
 }

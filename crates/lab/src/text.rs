@@ -109,8 +109,9 @@ mod tests {
     #[test]
     fn numbers_have_four_digits() {
         let texts = [0.0, 2.0, 97184.0, 0.712345, 12.3456, 81916.4, 3.3e-7, -0.05, 1.0 / 3.0];
-        let wanted = ["0", "2", "97184", "0.7123", "12.35", "81916", "3.300e-7", "-0.05", "0.3333"];
-        assert_eq!(texts.map(short), wanted);
+        let expected =
+            ["0", "2", "97184", "0.7123", "12.35", "81916", "3.300e-7", "-0.05", "0.3333"];
+        assert_eq!(texts.map(short), expected);
         assert_eq!(short(f64::NAN), "no value");
     }
 
@@ -118,15 +119,15 @@ mod tests {
     fn long_lines_are_broken_between_words() {
         let text = "one two three four five six seven";
         assert_eq!(wrapped(text, 80, ""), format!("{text}\n"));
-        let wanted = "  one two three four\n  five six seven\n";
-        assert_eq!(wrapped(text, 20, "  "), wanted);
+        let expected = "  one two three four\n  five six seven\n";
+        assert_eq!(wrapped(text, 20, "  "), expected);
         let long = "a".repeat(30);
         assert_eq!(wrapped(&format!("{long} b"), 20, ""), format!("{long}\nb\n"));
     }
 
     #[test]
     fn thousands_are_separated() {
-        for (number, wanted) in [
+        for (number, expected) in [
             ("0", "0"),
             ("999.25", "999.25"),
             ("1000", "1,000"),
@@ -136,13 +137,13 @@ mod tests {
             ("1e7", "1e7"),
             ("–", "–"),
         ] {
-            assert_eq!(grouped(number), wanted);
+            assert_eq!(grouped(number), expected);
         }
     }
 
     #[test]
     fn a_name_is_quoted_for_a_shell_if_necessary() {
-        for (name, wanted) in [
+        for (name, expected) in [
             ("a/b-1.toml", "a/b-1.toml"),
             ("übung.toml", "übung.toml"),
             ("my path.toml", "'my path.toml'"),
@@ -153,14 +154,14 @@ mod tests {
             ("-x y", "'./-x y'"),
             ("", "''"),
         ] {
-            assert_eq!(for_shell(name), wanted);
+            assert_eq!(for_shell(name), expected);
         }
     }
 
     #[test]
     fn a_line_is_not_broken_within_quotes() {
         let text = format!("others' compare {} shows it", for_shell("it's my own path.toml"));
-        let wanted = "others' compare\n'it'\\''s my own path.toml'\nshows it\n";
-        assert_eq!(wrapped(&text, 20, ""), wanted);
+        let expected = "others' compare\n'it'\\''s my own path.toml'\nshows it\n";
+        assert_eq!(wrapped(&text, 20, ""), expected);
     }
 }

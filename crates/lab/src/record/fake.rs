@@ -13,7 +13,7 @@ pub(crate) fn comparison() -> Comparison {
     Comparison {
         scenario: "fake".to_owned(),
         title: "Ten per cent of the packets arrive late".to_owned(),
-        source: "Nobody and Noone, “Numbers made up for tests”, section 5.2, figure 7".to_owned(),
+        source: "Doe and Roe, “Numbers made up for tests”, section 5.2, figure 7".to_owned(),
         scenario_toml: "name = \"fake\"\nseeds = 5\nduration = \"1000 s\"\n\n[path]\nrate = \"10 Mb/s\"\n\
                         delay = \"25 ms\"\nqueue = 100\n\n[path.reorder]\nshare = 0.1 # < 0.2 & > 0\n\
                         delay = { normal = [\"25 ms\", \"8 ms\"] }\n"

@@ -149,9 +149,9 @@ mod tests {
         filled.into_iter().map(|weight| weight / total * bps).collect()
     }
 
-    fn assert_near(found: &[f64], wanted: &[f64]) {
-        let near = found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-9 * b.max(1.0));
-        assert!(near && found.len() == wanted.len(), "{found:?} in place of {wanted:?}");
+    fn assert_near(found: &[f64], expected: &[f64]) {
+        let near = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9 * b.max(1.0));
+        assert!(near && found.len() == expected.len(), "{found:?} in place of {expected:?}");
     }
 
     #[test]

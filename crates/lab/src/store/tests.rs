@@ -12,7 +12,7 @@ fn record(goodput_bps: f64) -> RunRecord {
 }
 
 fn key(seed: u64) -> Key {
-    Key::of_text("duration = \"1 s\"", &Variant::named("sack").expect("exists"), seed)
+    Key::of_canonical("duration = \"1 s\"", &Variant::named("sack").expect("exists"), seed)
 }
 
 fn put(store: &Store, seed: u64, record: &RunRecord) {
@@ -29,7 +29,7 @@ fn put(store: &Store, seed: u64, record: &RunRecord) {
 }
 
 #[test]
-fn what_is_put_comes_back_bit_for_bit() {
+fn a_stored_record_is_read_back_bit_for_bit() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("runs.sqlite");
     let numbers = [1.0 / 3.0, f64::MIN_POSITIVE / 4.0, -0.0, f64::INFINITY, 1e300];
@@ -49,7 +49,7 @@ fn what_is_put_comes_back_bit_for_bit() {
 }
 
 #[test]
-fn a_full_disk_is_told_and_costs_nothing_that_is_kept() {
+fn a_full_disk_is_an_error_and_keeps_the_stored_runs() {
     let store = Store::in_memory().expect("opens");
     put(&store, 1, &record(1.0));
     let limit = "SELECT page_count FROM pragma_page_count";
@@ -65,16 +65,16 @@ fn a_full_disk_is_told_and_costs_nothing_that_is_kept() {
         record: &large,
         took: Duration::ZERO,
     };
-    let refused = store.put(&run).expect_err("has no room").to_string();
+    let message = store.put(&run).expect_err("has no room").to_string();
     assert_eq!(
-        refused,
+        message,
         "memory: no room left on its disk: expected some, or another file by --store"
     );
     assert!(store.has(&key(1)).expect("reads"));
 }
 
 #[test]
-fn a_new_file_is_made_by_several_at_once() {
+fn several_threads_can_create_a_file_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     for round in 0..50 {
         let path = folder.path().join(format!("{round}.sqlite"));
@@ -93,7 +93,7 @@ fn a_new_file_is_made_by_several_at_once() {
 }
 
 #[test]
-fn no_number_comes_back_as_none() {
+fn nan_is_read_back_as_nan() {
     let store = Store::in_memory().expect("opens");
     put(&store, 1, &record(f64::NAN));
     let back = store.get(&key(1)).expect("reads").expect("is there");
@@ -101,7 +101,7 @@ fn no_number_comes_back_as_none() {
 }
 
 #[test]
-fn a_run_that_is_there_stays() {
+fn a_stored_run_is_not_replaced() {
     let store = Store::in_memory().expect("opens");
     put(&store, 1, &record(1.0));
     put(&store, 1, &record(2.0));
@@ -110,22 +110,22 @@ fn a_run_that_is_there_stays() {
 }
 
 #[test]
-fn all_that_decides_a_run_is_in_its_key_and_names_are_not() {
+fn a_key_depends_on_what_determines_a_run_and_not_on_names() {
     let scenario = |settings: &[&str]| {
         let settings: Vec<String> = settings.iter().map(|s| (*s).to_owned()).collect();
         Scenario::load("rr-3", &settings).expect("good settings")
     };
     let sack = Variant::named("sack").expect("exists");
-    let usual = Key::of(&scenario(&[]), &sack, 1);
+    let original = Key::of(&scenario(&[]), &sack, 1);
     for same in [&["name=other"][..], &["title=x"], &["seeds=9"], &["variants=reno"]] {
-        assert_eq!(Key::of(&scenario(same), &sack, 1), usual, "{same:?}");
+        assert_eq!(Key::of(&scenario(same), &sack, 1), original, "{same:?}");
     }
     for other in [&["duration=999 s"][..], &["delayed.fraction=11 %"], &["tcp.window=51"]] {
-        assert_ne!(Key::of(&scenario(other), &sack, 1), usual, "{other:?}");
+        assert_ne!(Key::of(&scenario(other), &sack, 1), original, "{other:?}");
     }
-    assert_ne!(Key::of(&scenario(&[]), &sack, 2), usual);
+    assert_ne!(Key::of(&scenario(&[]), &sack, 2), original);
     let reno = Variant::named("reno").expect("exists");
-    assert_ne!(Key::of(&scenario(&[]), &reno, 1), usual);
+    assert_ne!(Key::of(&scenario(&[]), &reno, 1), original);
     let ta = Variant::named("rr-ta").expect("exists");
     let mut short = ta.clone();
     short.set("history", "40 s").expect("a parameter");
@@ -133,10 +133,10 @@ fn all_that_decides_a_run_is_in_its_key_and_names_are_not() {
 }
 
 #[test]
-fn a_file_that_is_something_else_is_refused_and_left_alone() {
+fn a_file_that_is_not_a_store_is_rejected_and_not_changed() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = folder.path().join("text.sqlite");
-    std::fs::write(&text, "what somebody wrote\n".repeat(100)).expect("can be written");
+    std::fs::write(&text, "text of another program\n".repeat(100)).expect("can be written");
     let foreign = folder.path().join("foreign.sqlite");
     let connection = Connection::open(&foreign).expect("opens");
     connection.execute_batch("CREATE TABLE run (a); INSERT INTO run VALUES (1)").expect("fits");
@@ -144,8 +144,8 @@ fn a_file_that_is_something_else_is_refused_and_left_alone() {
     for path in [&text, &foreign] {
         let before = std::fs::read(path).expect("is there");
         let message = Store::open(path).err().expect("is refused").to_string();
-        let wanted = format!("{}: not a store of runs: expected another file", path.display());
-        assert_eq!(message, wanted);
+        let expected = format!("{}: not a store of runs: expected another file", path.display());
+        assert_eq!(message, expected);
         assert!(
             std::fs::read(path).expect("is there") == before,
             "{} is as it was",
@@ -155,7 +155,7 @@ fn a_file_that_is_something_else_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_file_of_another_layout_is_refused() {
+fn a_file_of_another_layout_is_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("runs.sqlite");
     drop(Store::open(&path).expect("opens"));
@@ -167,7 +167,7 @@ fn a_file_of_another_layout_is_refused() {
 }
 
 #[test]
-fn damage_is_told_and_never_believed() {
+fn a_damaged_record_or_file_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("runs.sqlite");
     let store = Store::open(&path).expect("opens");
@@ -182,7 +182,7 @@ fn damage_is_told_and_never_believed() {
     assert!(message.contains("damaged: remove the file, or give another by --store"), "{message}");
     drop(store);
 
-    // And where it is SQLite that finds it.
+    // SQLite detects damage to its own structures.
     let mut bytes = std::fs::read(&path).expect("is there");
     let half = bytes.len() / 2;
     bytes[100..half].fill(0x5A);
@@ -193,7 +193,7 @@ fn damage_is_told_and_never_believed() {
 }
 
 #[test]
-fn looking_changes_nothing_and_waits_for_no_writer() {
+fn reading_changes_nothing_and_does_not_wait_for_a_writer() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a b?#%41.sqlite");
     let store = Store::open(&path).expect("opens");
@@ -214,14 +214,14 @@ fn looking_changes_nothing_and_waits_for_no_writer() {
     if writer.execute_batch("BEGIN IMMEDIATE").is_ok() {
         let began = Instant::now();
         assert_eq!(Store::look(&path).expect("opens").holdings().expect("reads")[0].runs, 1);
-        assert!(began.elapsed() < PATIENCE / 2);
+        assert!(began.elapsed() < BUSY_TIMEOUT / 2);
     }
     let none = folder.path().join("none.sqlite");
     assert!(Store::look(&none).is_err() && !none.exists(), "none is made");
 }
 
 #[test]
-fn pruning_takes_what_was_asked_for() {
+fn pruning_removes_the_requested_runs() {
     let store = Store::in_memory().expect("opens");
     for seed in 1..=3 {
         put(&store, seed, &record(1.0));
@@ -239,29 +239,29 @@ fn pruning_takes_what_was_asked_for() {
 }
 
 #[test]
-fn what_is_damaged_is_not_exported() {
+fn damaged_runs_are_not_exported() {
     let store = Store::in_memory().expect("opens");
     put(&store, 1, &record(7.5));
     let csv = || {
         let mut text = Vec::new();
-        let told = store.csv(|line| std::io::Write::write_all(&mut text, line));
-        told.map(|()| String::from_utf8(text).expect("is text")).map_err(|e| e.to_string())
+        let written = store.csv(|line| std::io::Write::write_all(&mut text, line));
+        written.map(|()| String::from_utf8(text).expect("is text")).map_err(|e| e.to_string())
     };
     let change = |change: &str| store.connection.execute(change, []).expect("can be changed");
     change("UPDATE run SET key = x'0102'");
-    assert!(csv().expect("reads").contains("\n0102,"), "a key is what is there of it");
+    assert!(csv().expect("reads").contains("\n0102,"), "the short key is exported as it is");
     change("UPDATE run SET hash = zeroblob(32)");
     let message = csv().expect_err("is damaged");
     assert!(message.contains("damaged: remove the file, or give another by --store"), "{message}");
     change("ALTER TABLE run RENAME COLUMN seconds TO minutes");
-    let told = [csv().map(drop), store.holdings().map(drop).map_err(|e| e.to_string())];
-    for message in told.map(|told| told.expect_err("lacks a column")) {
+    let results = [csv().map(drop), store.holdings().map(drop).map_err(|e| e.to_string())];
+    for message in results.map(|result| result.expect_err("lacks a column")) {
         assert!(message.contains("memory: damaged: remove the file"), "{message}");
     }
 }
 
 #[test]
-fn csv_of_no_runs_has_the_header_that_it_has_of_some() {
+fn csv_without_runs_has_the_same_header() {
     let store = Store::in_memory().expect("opens");
     let csv = || {
         let mut text = Vec::new();

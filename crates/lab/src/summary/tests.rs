@@ -50,10 +50,10 @@ fn overlapping_intervals_share_the_lead_by_name() {
     // 8.00 + 0.248 reaches 8.496 - 0.248 = 8.248, but not 8.50 - 0.248 = 8.252.
     let (low, touching, apart) = (near(8.0), near(8.496), near(8.5));
     let text = sentence(&[("rr-ta", &low), ("rack", &touching), ("sack", &near(2.0))]);
-    let wanted = "rr-ta and rack share the lead at 8.00 to 8.50 Mb/s, 80 to 85 % of the \
+    let expected = "rr-ta and rack share the lead at 8.00 to 8.50 Mb/s, 80 to 85 % of the \
                   undisturbed path’s 10.00 Mb/s and 4.0 to 4.2 times what sack delivers (2.00 Mb/s); \
                   their 95 % confidence intervals overlap.";
-    assert_eq!(text, wanted);
+    assert_eq!(text, expected);
     let text = sentence(&[("rr-ta", &low), ("rack", &apart)]);
     assert_eq!(text, "rack delivers 8.50 Mb/s, 85 % of the undisturbed path’s 10.00 Mb/s.");
     // The interval of rr-fa, 7.9 to 8.396, overlaps those of both others; theirs lie apart.
