@@ -1,9 +1,8 @@
-//! The store of runs: an SQLite file with results, so that no run is repeated.
+//! Results of runs in an SQLite file. A stored run is not repeated.
 //!
-//! A run is identified by a hash of everything that determines its result: the scenario, the sender,
-//! its parameters, the seed and the version of the model. Each run is committed when it ends, so
-//! that killing the process loses at most the runs in progress. Several processes may use a file at
-//! the same time.
+//! The key of a run is a hash of everything that determines its result: scenario, sender,
+//! parameters, seed and the version of the model. Each run is committed when it ends, so a kill
+//! loses only the runs in flight. Several processes may use one file at a time.
 
 mod csv;
 mod look;
@@ -23,24 +22,24 @@ use crate::error::Error;
 pub use crate::error::StoreError;
 use unruffled_scenario::Scenario;
 
-/// The version of the model: a hash of the sources that determine the results of runs.
+/// The version of the model: a hash of the sources that determine a run's result.
 pub const MODEL: &str = env!("UNRUFFLED_MODEL");
 
-/// The SQLite application id of a store.
-const APPLICATION_ID: i32 = i32::from_be_bytes(*b"unrf");
-/// The version of the layout of the tables.
-const LAYOUT_VERSION: i32 = 1;
+/// SQLite's application id of a store.
+const APPLICATION: i32 = i32::from_be_bytes(*b"unrf");
+/// The version of the tables' layout.
+const LAYOUT: i32 = 1;
 /// The longest wait for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Returns the path of the default store; none if there is no cache folder.
+/// Returns the default file, in the user's cache folder. None if the system has no such folder.
 pub fn usual() -> Option<PathBuf> {
     use etcetera::BaseStrategy;
     let folders = etcetera::choose_base_strategy().ok()?;
     Some(folders.cache_dir().join("unruffled").join("runs.sqlite"))
 }
 
-/// The identity of a run: a hash of everything that determines its result.
+/// The hash of everything that determines a run's result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key([u8; 32]);
 
@@ -50,17 +49,17 @@ impl std::fmt::Debug for Key {
     }
 }
 
-/// The keys of a scenario file that do not change the result of a run.
-const IRRELEVANT_KEYS: [&str; 5] = ["name", "title", "source", "seeds", "variants"];
+/// The keys of a scenario file that do not affect the result of a single run.
+const IGNORED_KEYS: [&str; 5] = ["name", "title", "source", "seeds", "variants"];
 
 impl Key {
     /// Returns the key of a run of `variant` over the scenario with `seed`.
     pub fn of(scenario: &Scenario, variant: &Variant, seed: u64) -> Self {
-        Self::of_text(&decisive(scenario), variant, seed)
+        Self::of_canonical(&canonical_toml(scenario), variant, seed)
     }
 
-    /// Returns the key of a run over the scenario with this [`decisive`] text.
-    pub fn of_text(scenario: &str, variant: &Variant, seed: u64) -> Self {
+    /// Returns the key for a scenario in its canonical form (see [`canonical_toml`]).
+    pub fn of_canonical(scenario: &str, variant: &Variant, seed: u64) -> Self {
         let mut hash = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| {
             hash.update(&(bytes.len() as u64).to_le_bytes());
@@ -78,13 +77,13 @@ impl Key {
     }
 }
 
-/// Returns the scenario as TOML with its keys in order, without those that do not change the result
-/// of a run.
-pub fn decisive(scenario: &Scenario) -> String {
+/// Returns the canonical form of a scenario: its TOML with the keys in a fixed order, without the
+/// keys that do not affect a run's result.
+pub fn canonical_toml(scenario: &Scenario) -> String {
     let Ok(mut table) = toml::from_str::<toml::Table>(&scenario.toml) else {
         return scenario.toml.clone();
     };
-    IRRELEVANT_KEYS.iter().for_each(|name| drop(table.remove(*name)));
+    IGNORED_KEYS.iter().for_each(|name| drop(table.remove(*name)));
     toml::to_string(&table).unwrap_or_else(|_| scenario.toml.clone())
 }
 
@@ -93,17 +92,17 @@ pub fn decisive(scenario: &Scenario) -> String {
 pub struct Run<'a> {
     /// The key.
     pub key: Key,
-    /// The experiment or scenario that first needed the run.
+    /// The experiment or scenario for which it was made first.
     pub of: &'a str,
-    /// The [`decisive`] text of the scenario.
+    /// The scenario in its canonical form.
     pub scenario: &'a str,
     /// The sender's full name.
     pub variant: &'a str,
     /// The seed.
     pub seed: u64,
-    /// The record.
+    /// The record of the run.
     pub record: &'a RunRecord,
-    /// The time that the run took.
+    /// The wall-clock time that it took.
     pub took: Duration,
 }
 
@@ -113,23 +112,22 @@ pub struct Store {
     path: PathBuf,
 }
 
-/// The runs in a store that have the same model version and were first needed by the same
-/// experiment or scenario.
+/// The runs of one version of the model and one purpose in a store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Holding {
     /// The version of the model.
     pub model: String,
-    /// The experiment or scenario that first needed the runs.
+    /// The experiment or scenario for which the runs were made first.
     pub of: String,
     /// The number of runs.
     pub runs: u64,
-    /// The size of their records, in octets.
+    /// The total size of their records, in octets.
     pub bytes: u64,
-    /// The time that the runs took, in seconds.
+    /// The total wall-clock time that they took, in seconds.
     pub seconds: f64,
 }
 
-/// A selection of runs to remove.
+/// The runs to remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prune {
     /// All runs.
@@ -140,7 +138,7 @@ pub enum Prune {
     Older(u32),
 }
 
-/// Repeats `attempt` while another process has locked the file, at most for [`BUSY_TIMEOUT`].
+/// Repeats `attempt` while another process holds the file, for [`BUSY_TIMEOUT`] at most.
 fn retry_while_busy<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
     let began = Instant::now();
     loop {
@@ -156,27 +154,28 @@ fn retry_while_busy<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusq
     }
 }
 
-/// Rejects folders, devices and pipes, for which the errors of SQLite would be unclear.
-fn refuse_others(path: &Path) -> Result<(), Error> {
+/// Rejects folders, devices and pipes, for which SQLite's errors do not name the problem.
+fn reject_special_files(path: &Path) -> Result<(), Error> {
     let source = match path.metadata() {
-        Ok(there) if there.is_dir() => StoreError::CannotOpen,
-        Ok(there) if !there.is_file() => StoreError::Foreign,
+        Ok(metadata) if metadata.is_dir() => StoreError::CannotOpen,
+        Ok(metadata) if !metadata.is_file() => StoreError::Foreign,
         _ => return Ok(()),
     };
     Err(Error::Store { path: path.to_owned(), source })
 }
 
-/// Returns the path in a form that SQLite opens as a file, even if it is `:memory:`.
-fn plain(path: &Path) -> PathBuf {
+/// Returns the path in a form that SQLite treats as a file's name. Without the prefix, `:memory:`
+/// would be a database in memory.
+fn file_name(path: &Path) -> PathBuf {
     Path::new(".").join(path)
 }
 
 impl Store {
-    /// Opens the [`usual`] store. If it cannot be created or written, returns a store in memory, and
-    /// the reason.
+    /// Opens the default store (see [`usual`]). If it cannot be opened for writing, returns a store
+    /// in memory and the reason.
     ///
     /// # Errors
-    /// An existing file that is damaged or is not a store.
+    /// The file exists and is damaged, or is not a store.
     pub fn usual() -> Result<(Self, Option<String>), Error> {
         let Some(path) = usual() else {
             return Ok((
@@ -199,73 +198,72 @@ impl Store {
         Ok((Self::in_memory()?, Some(note)))
     }
 
-    /// Opens the store in this file, and creates the file if it does not exist. The folder is created
-    /// only for the [`usual`] store.
+    /// Opens the file, or creates it. Creates the folder only for the default store (see
+    /// [`usual`]).
     ///
     /// # Errors
-    /// A file that cannot be opened, is damaged, or is not a store.
+    /// The file cannot be opened, is damaged, or is not a store.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let folder = path.parent().unwrap_or(path);
-        let there = if usual().as_deref() == Some(path) {
+        let found = if usual().as_deref() == Some(path) {
             std::fs::create_dir_all(folder)
         } else {
             folder.join(".").metadata().map(drop)
         };
-        there.map_err(|e| Error::output(path, e))?;
-        refuse_others(path)?;
-        let refused = |e: rusqlite::Error| Error::Store { path: path.to_owned(), source: e.into() };
+        found.map_err(|e| Error::output(path, e))?;
+        reject_special_files(path)?;
+        let error = |e: rusqlite::Error| Error::Store { path: path.to_owned(), source: e.into() };
         let flags = OpenFlags::default() - OpenFlags::SQLITE_OPEN_URI;
-        let connection = Connection::open_with_flags(plain(path), flags).map_err(refused)?;
+        let connection = Connection::open_with_flags(file_name(path), flags).map_err(error)?;
         let store = Self { connection, path: path.to_owned() };
-        store.prepare().map_err(refused)??;
+        store.prepare().map_err(error)??;
         Ok(store)
     }
 
-    /// Creates a store in memory.
+    /// Opens a store in memory, which ends with the process.
     ///
     /// # Errors
-    /// A failure of SQLite, such as a lack of memory.
+    /// SQLite cannot create a database in memory.
     pub fn in_memory() -> Result<Self, Error> {
         let path = PathBuf::from("memory");
-        let refused = |e: rusqlite::Error| Error::Store { path: path.clone(), source: e.into() };
-        let connection = Connection::open_in_memory().map_err(refused)?;
+        let error = |e: rusqlite::Error| Error::Store { path: path.clone(), source: e.into() };
+        let connection = Connection::open_in_memory().map_err(error)?;
         let store = Self { connection, path: path.clone() };
-        store.prepare().map_err(refused)??;
+        store.prepare().map_err(error)??;
         Ok(store)
     }
 
-    /// Returns whether the file is a store; false if it is empty and can become one. A file of another
-    /// program or another layout is an error.
-    fn recognise(&self) -> rusqlite::Result<Result<bool, Error>> {
+    /// Returns whether the file holds the tables of a store. An error if it holds other tables, or
+    /// another layout.
+    fn has_tables(&self) -> rusqlite::Result<Result<bool, Error>> {
         let c = &self.connection;
         c.busy_timeout(BUSY_TIMEOUT)?;
         let number = |pragma: &str| c.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
         let tables: i64 = c.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
-        let application = number("application_id")?;
-        let layout = number("user_version")?;
-        if tables > 0 && application != APPLICATION_ID {
-            return Ok(Err(self.wrong(StoreError::Foreign)));
+        let (application, layout) = (number("application_id")?, number("user_version")?);
+        if tables > 0 && application != APPLICATION {
+            return Ok(Err(self.error(StoreError::Foreign)));
         }
-        if tables > 0 && layout != LAYOUT_VERSION {
-            return Ok(Err(self.wrong(StoreError::OtherLayout)));
+        if tables > 0 && layout != LAYOUT {
+            return Ok(Err(self.error(StoreError::OtherLayout)));
         }
         Ok(Ok(tables > 0))
     }
 
-    /// Checks the file, sets the modes of the connection, and creates missing tables.
     fn prepare(&self) -> rusqlite::Result<Result<(), Error>> {
-        if let Err(wrong) = self.recognise()? {
-            return Ok(Err(wrong));
+        if let Err(error) = self.has_tables()? {
+            return Ok(Err(error));
         }
         let c = &self.connection;
-        // In this mode readers do not wait for a writer, and a committed run survives the end of the
-        // process. SQLite's own timeout does not apply if two processes change the mode at once.
+        // With a write-ahead log, readers do not wait for a writer, and a committed run survives a
+        // crash of the process. SQLite does not wait by itself if two processes change the mode at
+        // once.
         retry_while_busy(|| c.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())))?;
         c.pragma_update(None, "synchronous", "normal")?;
         c.execute_batch(&format!(
             "BEGIN IMMEDIATE;
-             PRAGMA application_id = {APPLICATION_ID};
-             PRAGMA user_version = {LAYOUT_VERSION};
+             PRAGMA application_id = {APPLICATION};
+             PRAGMA user_version = {LAYOUT};
              CREATE TABLE IF NOT EXISTS scenario (hash BLOB PRIMARY KEY, toml TEXT NOT NULL)
                  WITHOUT ROWID;
              CREATE TABLE IF NOT EXISTS run (
@@ -278,28 +276,27 @@ impl Store {
         Ok(Ok(()))
     }
 
-    /// Returns an error of this file.
-    fn wrong(&self, source: impl Into<StoreError>) -> Error {
+    fn error(&self, source: impl Into<StoreError>) -> Error {
         Error::Store { path: self.path.clone(), source: source.into() }
     }
 
     /// Returns whether the store has the run.
     ///
     /// # Errors
-    /// A damaged file.
+    /// The file is damaged.
     pub fn has(&self, key: &Key) -> Result<bool, Error> {
         let query = "SELECT 1 FROM run WHERE key = ?1";
         let found = self
             .connection
             .prepare(query)
             .and_then(|mut s| s.query_row([&key.0[..]], |_| Ok(())).optional());
-        found.map(|found| found.is_some()).map_err(|e| self.wrong(e))
+        found.map(|found| found.is_some()).map_err(|e| self.error(e))
     }
 
     /// Returns the record of the run, if the store has it.
     ///
     /// # Errors
-    /// A damaged file.
+    /// The file is damaged.
     pub fn get(&self, key: &Key) -> Result<Option<RunRecord>, Error> {
         let query = "SELECT record, hash FROM run WHERE key = ?1";
         let found = self.connection.prepare(query).and_then(|mut s| {
@@ -308,32 +305,32 @@ impl Store {
             });
             row.optional()
         });
-        let Some((bytes, hash)) = found.map_err(|e| self.wrong(e))? else { return Ok(None) };
-        let damaged = || self.wrong(StoreError::Damaged);
+        let Some((bytes, hash)) = found.map_err(|e| self.error(e))? else { return Ok(None) };
+        let damaged = || self.error(StoreError::Damaged);
         if blake3::hash(&bytes).as_bytes()[..] != hash {
             return Err(damaged());
         }
         ciborium::from_reader(bytes.as_slice()).map(Some).map_err(|_| damaged())
     }
 
-    /// Stores a run. A run that is already stored stays as it is.
+    /// Stores a run. If another process has stored it in the meantime, that one stays.
     ///
     /// # Errors
-    /// A full disk, or a damaged file.
+    /// The disk is full, or the file is damaged.
     pub fn put(&self, run: &Run<'_>) -> Result<(), Error> {
         self.put_all(std::slice::from_ref(run))
     }
 
-    /// Stores several runs in one transaction.
+    /// Stores several runs in one transaction: all of them, or none if it fails.
     ///
     /// # Errors
-    /// A full disk, or a damaged file. No run is stored then.
+    /// The disk is full, or the file is damaged.
     pub(crate) fn put_all(&self, runs: &[Run<'_>]) -> Result<(), Error> {
         let mut records = Vec::with_capacity(runs.len());
         for run in runs {
             let mut record = Vec::new();
             ciborium::into_writer(run.record, &mut record)
-                .map_err(|e| self.wrong(StoreError::Encoding(e)))?;
+                .map_err(|e| self.error(StoreError::Encoding(e)))?;
             records.push(record);
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
@@ -346,8 +343,8 @@ impl Store {
                 "INSERT OR IGNORE INTO run VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             )?;
             for (run, record) in runs.iter().zip(&records) {
-                let hash = blake3::hash(record);
-                let scenario = blake3::hash(run.scenario.as_bytes());
+                let (hash, scenario) =
+                    (blake3::hash(record), blake3::hash(run.scenario.as_bytes()));
                 put_scenario.execute(params![&scenario.as_bytes()[..], run.scenario])?;
                 put_run.execute(params![
                     &run.key.0[..],
@@ -365,14 +362,13 @@ impl Store {
             drop((put_scenario, put_run));
             transaction.commit()
         };
-        write().map_err(|e| self.wrong(e))
+        write().map_err(|e| self.error(e))
     }
 
-    /// Returns the stored runs by version of the model, and by the experiment or scenario that first
-    /// needed them.
+    /// Returns the contents of the store, by version of the model and by purpose.
     ///
     /// # Errors
-    /// A damaged file.
+    /// The file is damaged.
     pub fn holdings(&self) -> Result<Vec<Holding>, Error> {
         let read = || -> rusqlite::Result<Vec<Holding>> {
             let mut query = self.connection.prepare(
@@ -390,13 +386,13 @@ impl Store {
             };
             query.query_map([], holding)?.collect()
         };
-        read().map_err(|e| self.wrong(e))
+        read().map_err(|e| self.error(e))
     }
 
-    /// Removes runs and returns their number.
+    /// Removes runs, and returns their number.
     ///
     /// # Errors
-    /// A damaged file.
+    /// The file is damaged.
     pub fn prune(&self, which: Prune) -> Result<usize, Error> {
         let c = &self.connection;
         let removed = match which {
@@ -410,17 +406,17 @@ impl Store {
         let is_full = |e: &rusqlite::Error| e.sqlite_error_code() == Some(ErrorCode::DiskFull);
         let removed = removed.map_err(|e| match is_full(&e) {
             true => Error::Store { path: self.path.clone(), source: StoreError::NoRoomToRemove },
-            false => self.wrong(e),
+            false => self.error(e),
         })?;
-        let tidy = "DELETE FROM scenario WHERE hash NOT IN (SELECT scenario FROM run); VACUUM";
-        match c.execute_batch(tidy) {
-            // The runs are removed. Without room for a copy, the file keeps its size for now.
-            Err(e) if !is_full(&e) => Err(self.wrong(e)),
+        let cleanup = "DELETE FROM scenario WHERE hash NOT IN (SELECT scenario FROM run); VACUUM";
+        match c.execute_batch(cleanup) {
+            // The runs are removed. The file becomes smaller when there is room to rewrite it.
+            Err(e) if !is_full(&e) => Err(self.error(e)),
             _ => Ok(removed),
         }
     }
 
-    /// Returns the path of the file.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -40,7 +40,7 @@ impl Transfer<'_> {
         }
     }
 
-    /// The transfers that took the same way at the same time.
+    /// Returns the traffic of the other transfers that took the same way at the same time.
     fn beside(&self, transfers: &[Self]) -> Beside {
         let mut beside = Beside::default();
         for other in transfers {
@@ -52,11 +52,12 @@ impl Transfer<'_> {
         beside
     }
 
-    /// What reordering cost it, as a sentence; none if reordering did not slow it.
+    /// Returns what reordering cost the transfer, as a sentence. `None` if reordering did not slow
+    /// it.
     pub(crate) fn cost_in_words(&self) -> Option<String> {
         match self.cost.as_ref()? {
             Ok(cost) => Some(cost.text.clone()),
-            Err(reason) => Some(format!("What it cost cannot be told: {reason}.")),
+            Err(error) => Some(format!("What it cost is not known: {error}.")),
         }
     }
 }

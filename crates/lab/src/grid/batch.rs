@@ -1,4 +1,5 @@
-//! Some runs of a plan, made anywhere: what is asked for, and what comes back.
+//! A part of a plan's runs, which any process of the same version of the model can make, and their
+//! results.
 
 use std::time::Instant;
 
@@ -13,14 +14,14 @@ use crate::run::record;
 use crate::store::MODEL;
 use unruffled_scenario::Scenario;
 
-/// Runs to make, with all that whoever makes them must know.
+/// Runs to make, with all the data that another process needs to make them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Batch {
-    /// The version of the model that is asked for.
+    /// The required version of the model.
     model: String,
-    /// What errors call the scenario, and its text.
+    /// The scenario's name in errors, and its text.
     scenario: (String, String),
-    /// Names of senders; those with parts from outside stand behind these.
+    /// The names of the senders. Senders with parts from outside the program follow them.
     variants: Vec<String>,
     stops: Vec<Stop>,
 }
@@ -28,24 +29,24 @@ pub struct Batch {
 /// The runs of a batch at one point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Stop {
-    /// Overrides of the scenario.
+    /// The overrides of the scenario.
     set: Vec<String>,
-    /// Index, sender and seed of each.
+    /// The index, the sender and the seed of each run.
     runs: Vec<(usize, usize, u64)>,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Made {
-    /// The run's index.
+    /// The index of the run.
     pub run: usize,
-    /// What it left behind.
+    /// The record of the run.
     pub record: RunRecord,
-    /// How long it took, in seconds.
+    /// The wall-clock time that it took, in seconds.
     pub took_s: f64,
 }
 
-/// A batch's results as they cross a network.
+/// The results of a batch in their packed form.
 #[derive(Serialize, Deserialize)]
 struct Parcel {
     model: String,
@@ -53,10 +54,10 @@ struct Parcel {
 }
 
 impl Batch {
-    /// These runs of a plan, by their indices.
+    /// Returns the batch of these runs of a plan, by their indices.
     pub fn of(plan: &Plan, runs: &[usize]) -> Self {
         let mut runs = runs.to_vec();
-        // In the order of the plan, runs of a point share its scenario.
+        // In the order of the plan, the runs of a point are adjacent and share its scenario.
         runs.sort_unstable();
         let stop = |runs: &[usize]| Stop {
             set: plan.overrides(plan.point(runs[0])),
@@ -67,17 +68,17 @@ impl Batch {
         Self { model: MODEL.to_owned(), scenario, variants, stops }
     }
 
-    /// How many runs these are.
+    /// Returns the number of runs.
     pub fn runs(&self) -> usize {
         self.stops.iter().map(|stop| stop.runs.len()).sum()
     }
 
-    /// Makes the runs, one after another; `done` is called after each. `own` are the senders with
-    /// parts from outside.
+    /// Makes the runs, one after another. `done` is called with the result of each. `own` are the
+    /// senders with parts from outside the program.
     ///
     /// # Errors
-    /// [`RunError::Cancelled`](crate::cancel::RunError::Cancelled), or an invalid scenario; those of a plan
-    /// are valid.
+    /// [`RunError::Cancelled`](crate::cancel::RunError::Cancelled), or an invalid scenario. The
+    /// scenarios of a plan are valid.
     pub fn make(
         &self,
         own: &[Variant],
@@ -90,7 +91,7 @@ impl Batch {
             let senders = senders(&scenario, "variants", &self.variants, own)?;
             for &(run, sender, seed) in &at.runs {
                 let began = Instant::now();
-                let Some(sender) = senders.get(sender) else { return Err(lacking()) };
+                let Some(sender) = senders.get(sender) else { return Err(missing_sender()) };
                 let record = record(&scenario, sender, seed, None, cancel)?;
                 done(Made { run, record, took_s: began.elapsed().as_secs_f64() });
             }
@@ -98,56 +99,56 @@ impl Batch {
         Ok(())
     }
 
-    /// The batch as octets, for another process of the same version of the model.
+    /// Encodes the batch as octets, for another process of the same version of the model.
     pub fn pack(&self) -> Vec<u8> {
-        octets(self)
+        encode(self)
     }
 
-    /// What [`pack`](Self::pack) has packed.
+    /// Decodes what [`pack`](Self::pack) has encoded.
     ///
     /// # Errors
-    /// Octets that are nothing of the kind, or for another version of the model.
+    /// The octets are not a batch, or one for another version of the model.
     pub fn unpack(octets: &[u8]) -> Result<Self, Error> {
-        let batch: Self = ciborium::from_reader(octets).map_err(|_| unreadable())?;
-        same_model(&batch.model)?;
+        let batch: Self = ciborium::from_reader(octets).map_err(|_| not_runs())?;
+        check_model(&batch.model)?;
         Ok(batch)
     }
 }
 
 impl Made {
-    /// Results as octets, for another process of the same version of the model.
+    /// Encodes results as octets, for another process of the same version of the model.
     pub fn pack(made: Vec<Self>) -> Vec<u8> {
-        octets(&Parcel { model: MODEL.to_owned(), made })
+        encode(&Parcel { model: MODEL.to_owned(), made })
     }
 
-    /// What [`pack`](Self::pack) has packed.
+    /// Decodes what [`pack`](Self::pack) has encoded.
     ///
     /// # Errors
-    /// Octets that are nothing of the kind, or of another version of the model.
+    /// The octets are not results, or results of another version of the model.
     pub fn unpack(octets: &[u8]) -> Result<Vec<Self>, Error> {
-        let parcel: Parcel = ciborium::from_reader(octets).map_err(|_| unreadable())?;
-        same_model(&parcel.model)?;
+        let parcel: Parcel = ciborium::from_reader(octets).map_err(|_| not_runs())?;
+        check_model(&parcel.model)?;
         Ok(parcel.made)
     }
 }
 
-fn octets(of: &impl Serialize) -> Vec<u8> {
+fn encode(value: &impl Serialize) -> Vec<u8> {
     let mut octets = Vec::new();
-    ciborium::into_writer(of, &mut octets).expect("memory takes every write");
+    ciborium::into_writer(value, &mut octets).expect("memory takes every write");
     octets
 }
 
-fn same_model(model: &str) -> Result<(), Error> {
+fn check_model(model: &str) -> Result<(), Error> {
     match model == MODEL {
         true => Ok(()),
         false => Err(ParcelError::OtherModel { found: model.to_owned(), expected: MODEL }.into()),
     }
 }
 
-fn unreadable() -> Error {
+fn not_runs() -> Error {
     ParcelError::NotRuns.into()
 }
 
-fn lacking() -> Error {
+fn missing_sender() -> Error {
     ParcelError::MissingSender.into()
 }

@@ -86,17 +86,17 @@ impl Sample {
         source: &Document,
     ) -> Result<Vec<Vec<String>>, Error> {
         let Self { points, seed, ref axes, .. } = *self;
-        let wanted = points * axes.len();
+        let expected = points * axes.len();
         let shares = if self.hypercube {
             let fits = |shares: &&[f64]| {
-                shares.len() == wanted && shares.iter().all(|s| (0.0..=1.0).contains(s))
+                shares.len() == expected && shares.iter().all(|s| (0.0..=1.0).contains(s))
             };
-            let message = format!("expected {wanted} numbers from 0 to 1 for the hypercube");
+            let message = format!("expected {expected} numbers from 0 to 1 for the hypercube");
             let wrong = || source.wrong_at(&["sample", "method"], message);
             hypercube.filter(fits).ok_or_else(wrong)?.to_vec()
         } else {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-            (0..wanted).map(|_| random.random::<f64>()).collect()
+            (0..expected).map(|_| random.random::<f64>()).collect()
         };
         let point = |shares: &[f64]| axes.iter().zip(shares).map(|(axis, &s)| axis.at(s)).collect();
         Ok(shares.chunks(axes.len()).map(point).collect())

@@ -1,4 +1,5 @@
-//! A plan's runs as they come in: from the store, from this machine's cores, from elsewhere.
+//! The state of a sweep. Its runs come from the store, from this machine's cores, or from other
+//! processes.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -14,12 +15,12 @@ use crate::cancel::CancellationToken;
 use crate::error::{Error, ParcelError};
 use crate::record::RunRow;
 use crate::run::row_of;
-use crate::store::{Run, Store, decisive};
+use crate::store::{Run, Store, canonical_toml};
 use unruffled_scenario::Scenario;
 
-/// Is told how far the runs are.
+/// An observer of a sweep's progress.
 pub trait Watch: Sync {
-    /// So many runs are done, those of the store left out.
+    /// Called when this number of further runs is done. Runs from the store do not count.
     fn done(&self, runs: usize);
 }
 
@@ -27,10 +28,10 @@ impl Watch for () {
     fn done(&self, _: usize) {}
 }
 
-/// A sweep: a plan, the store that keeps its runs, and the rows that are there.
+/// A sweep: a plan, the store of its runs, and the rows of the runs that are done.
 pub struct Sweep {
     plan: Plan,
-    /// How many runs the store had.
+    /// The number of runs that the store had at the start.
     kept: usize,
     inner: Mutex<Inner>,
 }
@@ -38,28 +39,30 @@ pub struct Sweep {
 struct Inner {
     store: Option<Store>,
     rows: Vec<Option<RunRow>>,
-    /// What runs took, and what they were thought to cost.
+    /// The wall-clock time of the runs so far, and their estimated cost.
     took: (f64, f64),
 }
 
-/// Runs that a thread takes at a time, at most: they share their points' scenarios.
-const TOGETHER: usize = 64;
-/// Chunks for each thread at least, so that all end together.
-const CHUNKS: usize = 16;
-/// How long a run waits for others to be kept with: what a kill may cost.
-const SOON: Duration = Duration::from_millis(500);
-/// How long the runs take that an estimate is made from.
-const REHEARSAL: Duration = Duration::from_millis(500);
+/// The largest number of runs that a thread takes at a time.
+const MAX_CHUNK: usize = 64;
+/// The smallest number of chunks for each thread, so that all threads end at about the same time.
+const MIN_CHUNKS_PER_THREAD: usize = 16;
+/// The longest time before a finished run is stored, together with others. A kill loses at most the
+/// work of this time.
+const STORE_INTERVAL: Duration = Duration::from_millis(500);
+/// The time for the runs from which an estimate is made.
+const ESTIMATE_TIME: Duration = Duration::from_millis(500);
 
 impl Sweep {
-    /// Looks up which runs the store has; without one, none are kept.
+    /// Creates a sweep, and looks up the runs that the store has. Without a store, runs are not
+    /// stored.
     ///
     /// # Errors
-    /// A store that fails.
+    /// The store fails.
     pub fn new(plan: Plan, store: Option<Store>) -> Result<Self, Error> {
         let mut rows = vec![None; plan.runs()];
         if let Some(store) = &store {
-            let mut at = At::default();
+            let mut at = PointScenario::default();
             for (index, row) in rows.iter_mut().enumerate() {
                 let Some(key) = plan.planned_run(index).key else { continue };
                 if let Some(record) = store.get(&key)? {
@@ -71,46 +74,46 @@ impl Sweep {
         Ok(Self { plan, kept, inner: Mutex::new(Inner { store, rows, took: (0.0, 0.0) }) })
     }
 
-    /// A sweep of which these rows are there, and none are kept.
+    /// Creates a sweep with these rows and without a store.
     pub(super) fn of(plan: Plan, rows: Vec<Option<RunRow>>) -> Self {
         let kept = rows.iter().flatten().count();
         Self { plan, kept, inner: Mutex::new(Inner { store: None, rows, took: (0.0, 0.0) }) }
     }
 
-    /// The plan.
+    /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// How many runs the store had.
+    /// The number of runs that the store had at the start.
     pub(super) fn kept(&self) -> usize {
         self.kept
     }
 
-    /// The runs that are not there, the longest first.
+    /// Returns the runs that are not done, the longest first.
     pub fn missing(&self) -> Vec<usize> {
         let inner = self.locked();
         let missing = inner.rows.iter().enumerate().filter(|(_, row)| row.is_none());
         let mut missing: Vec<usize> = missing.map(|(run, _)| run).collect();
-        // Stable: the same plan gives the same order.
+        // The sort is stable, so that the same plan gives the same order.
         let cost = |run: usize| self.plan.planned_run(run).cost;
         missing.sort_by(|&a, &b| cost(b).total_cmp(&cost(a)));
         missing
     }
 
-    /// Makes some of the missing runs, and gives the seconds that all of them take on one core by
-    /// what these took.
+    /// Makes some of the missing runs, and returns an estimate of the time that the others take on
+    /// one core, in seconds.
     ///
     /// # Errors
-    /// A store that fails, or cancellation.
+    /// The store fails, or the sweep is cancelled.
     pub fn estimate(&self, cancel: &CancellationToken) -> Result<f64, Error> {
         let missing = self.missing();
         let began = Instant::now();
-        // From both ends of the costs, and from between.
+        // The order takes runs of all costs: the middle, then the middle of each half, and so on.
         let mut spread: VecDeque<(usize, usize)> = VecDeque::from([(0, missing.len())]);
         let (mut costs, mut took) = (0.0, 0.0);
         while let Some((from, to)) = spread.pop_front()
-            && began.elapsed() < REHEARSAL
+            && began.elapsed() < ESTIMATE_TIME
         {
             if from >= to {
                 continue;
@@ -129,7 +132,8 @@ impl Sweep {
         Ok(if costs > 0.0 { left * took / costs } else { 0.0 })
     }
 
-    /// The missing runs in batches that take about `seconds` each, by what runs have taken so far.
+    /// Returns the missing runs in batches that take about `seconds` each, estimated from the runs
+    /// so far.
     pub fn batches(&self, seconds: f64) -> Vec<Batch> {
         let (took, cost) = self.locked().took;
         let rate = if cost > 0.0 { took / cost } else { f64::INFINITY };
@@ -150,20 +154,20 @@ impl Sweep {
         batches
     }
 
-    /// Takes in what runs left behind, and keeps it.
+    /// Adds the results of runs, and stores them.
     ///
     /// # Errors
-    /// A store that fails, or runs that are none of this plan.
+    /// The store fails, or the runs are not of this plan.
     pub fn take(&self, made: Vec<Made>) -> Result<(), Error> {
         if made.iter().any(|made| made.run >= self.plan.runs()) {
             return Err(ParcelError::OtherPlan.into());
         }
-        let mut at = At::default();
+        let mut at = PointScenario::default();
         let mut rows = Vec::with_capacity(made.len());
         let mut scenarios: Vec<Arc<str>> = Vec::with_capacity(made.len());
         for made in &made {
             rows.push(at.row(&self.plan, made.run, &made.record)?);
-            scenarios.push(at.decisive());
+            scenarios.push(at.canonical());
         }
         let mut inner = self.locked();
         if let Some(store) = &inner.store {
@@ -188,22 +192,22 @@ impl Sweep {
         Ok(())
     }
 
-    /// Makes the missing runs on all threads of the current pool, the longest first. What is done is
-    /// in the store half a second later.
+    /// Makes the missing runs on all threads of the current pool, the longest first. A finished run
+    /// is stored within half a second.
     ///
     /// # Errors
-    /// A store that fails, or cancellation: what is done by then is in the store.
+    /// The store fails, or the sweep is cancelled. Runs that were done by then are stored.
     pub fn run(&self, cancel: &CancellationToken, watch: &dyn Watch) -> Result<(), Error> {
         let missing = self.missing();
-        let chunk = missing.len() / (rayon::current_num_threads() * CHUNKS);
-        let chunks: Vec<&[usize]> = missing.chunks(chunk.clamp(1, TOGETHER)).collect();
+        let chunk = missing.len() / (rayon::current_num_threads() * MIN_CHUNKS_PER_THREAD);
+        let chunks: Vec<&[usize]> = missing.chunks(chunk.clamp(1, MAX_CHUNK)).collect();
         let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
         let results = rayon::broadcast(|_| -> Result<(), Error> {
-            let mut waiting: Vec<Made> = Vec::new();
+            let mut pending: Vec<Made> = Vec::new();
             let since = Cell::new(Instant::now());
-            let keep = |waiting: &mut Vec<Made>| {
-                let runs = waiting.len();
-                let kept = self.take(std::mem::take(waiting));
+            let store_pending = |pending: &mut Vec<Made>| {
+                let runs = pending.len();
+                let kept = self.take(std::mem::take(pending));
                 match &kept {
                     Ok(()) => watch.done(runs),
                     Err(_) => failed.store(true, Ordering::Relaxed),
@@ -216,14 +220,14 @@ impl Sweep {
                 let Some(chunk) = chunk else { break };
                 let mut kept = Ok(());
                 let all = Batch::of(&self.plan, chunk).make(self.plan.own(), cancel, |made| {
-                    waiting.push(made);
-                    if kept.is_ok() && since.get().elapsed() >= SOON {
-                        kept = keep(&mut waiting);
+                    pending.push(made);
+                    if kept.is_ok() && since.get().elapsed() >= STORE_INTERVAL {
+                        kept = store_pending(&mut pending);
                     }
                 });
                 kept?;
-                // What was made before a cancellation is kept.
-                keep(&mut waiting)?;
+                // Runs that were made before a cancellation are stored.
+                store_pending(&mut pending)?;
                 all?;
             }
             Ok(())
@@ -231,38 +235,40 @@ impl Sweep {
         results.into_iter().collect()
     }
 
-    /// What became of each run, in the order of the plan.
+    /// Calls `see` with the row of each run, in the order of the plan. `None` stands for a run that
+    /// is not done.
     pub fn with_rows<T>(&self, see: impl FnOnce(&[Option<RunRow>]) -> T) -> T {
         see(&self.locked().rows)
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, Inner> {
-        // What a thread that panics leaves behind is a transaction undone.
+        // After a panic in another thread, the rows are still consistent and its transaction is
+        // rolled back.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The scenario of the point that was looked at last.
+/// The scenario of the most recent point.
 #[derive(Default)]
-struct At {
+struct PointScenario {
     point: Option<(usize, Scenario, Arc<str>)>,
 }
 
-impl At {
-    /// The row of a run.
+impl PointScenario {
+    /// Returns the row of a run.
     fn row(&mut self, plan: &Plan, run: usize, record: &RunRecord) -> Result<RunRow, Error> {
         let point = plan.point(run);
         if self.point.as_ref().is_none_or(|(of, ..)| *of != point) {
             let scenario = plan.scenario(point)?;
-            let decisive = decisive(&scenario).into();
-            self.point = Some((point, scenario, decisive));
+            let canonical = canonical_toml(&scenario).into();
+            self.point = Some((point, scenario, canonical));
         }
-        let (_, scenario, _) = self.point.as_ref().expect("just looked at");
+        let (_, scenario, _) = self.point.as_ref().expect("was set above");
         Ok(row_of(scenario, plan.sender_name(run), plan.seed(run), record))
     }
 
-    /// What decides of the scenario, as text.
-    fn decisive(&self) -> Arc<str> {
-        self.point.as_ref().map_or("".into(), |(.., decisive)| Arc::clone(decisive))
+    /// Returns the canonical form of the scenario.
+    fn canonical(&self) -> Arc<str> {
+        self.point.as_ref().map_or("".into(), |(.., canonical)| Arc::clone(canonical))
     }
 }

@@ -11,7 +11,7 @@ impl Store {
     /// Passes all runs as CSV to `line`: a header, then a line for each flow.
     ///
     /// # Errors
-    /// A damaged file, or a failure of `line`.
+    /// The file is damaged, or `line` fails.
     pub fn csv(&self, mut line: impl FnMut(&[u8]) -> std::io::Result<()>) -> Result<(), Error> {
         let mut read = || -> rusqlite::Result<Result<(), Error>> {
             let mut query = self.connection.prepare(
@@ -23,12 +23,13 @@ impl Store {
             while let Some(row) = rows.next()? {
                 let bytes: Vec<u8> = row.get(6)?;
                 if blake3::hash(&bytes).as_bytes()[..] != row.get::<_, Vec<u8>>(7)? {
-                    return Ok(Err(self.wrong(StoreError::Damaged)));
+                    return Ok(Err(self.error(StoreError::Damaged)));
                 }
-                // Records of other versions may have other fields. The header has those of the first.
+                // Records of other versions of the model may have other fields. The header has
+                // those of the first record.
                 let Ok(record) = ciborium::from_reader::<ciborium::Value, _>(bytes.as_slice())
                 else {
-                    return Ok(Err(self.wrong(StoreError::NoRecord)));
+                    return Ok(Err(self.error(StoreError::NoRecord)));
                 };
                 for (flow, fields) in flows(&record).into_iter().enumerate() {
                     let mut writer = csv::Writer::from_writer(Vec::new());
@@ -47,13 +48,13 @@ impl Store {
                     }));
                     writer.write_record(&cells).expect("memory takes every write");
                     let text = writer.into_inner().expect("memory takes every write");
-                    if let Err(reason) = line(&text) {
-                        return Ok(Err(Error::output(Path::new("the CSV file"), reason)));
+                    if let Err(error) = line(&text) {
+                        return Ok(Err(Error::output(Path::new("the CSV file"), error)));
                     }
                 }
             }
             if heads.is_empty() {
-                // A store without runs gives the header alone.
+                // Without runs, the file has the header only.
                 let flow = ciborium::Value::serialized(&FlowRecord::default());
                 let mut writer = csv::Writer::from_writer(Vec::new());
                 write_header(&mut writer, &fields(&flow.expect("has names for keys")));
@@ -62,14 +63,14 @@ impl Store {
             }
             Ok(Ok(()))
         };
-        read().map_err(|e| self.wrong(e))?
+        read().map_err(|e| self.error(e))?
     }
 }
 
-/// A field of a flow: its name and its value.
+/// The name and the value of a flow's field.
 type Field = (String, String);
 
-/// Writes the header and returns the names of `fields`.
+/// Writes the header, and returns the names of `fields`.
 fn write_header(writer: &mut csv::Writer<Vec<u8>>, fields: &[Field]) -> Vec<String> {
     let fixed = ["run", "model", "made_for", "variant", "seed", "seconds", "flow"];
     let heads: Vec<String> = fields.iter().map(|(name, _)| name.clone()).collect();
@@ -85,7 +86,7 @@ fn flows(record: &ciborium::Value) -> Vec<Vec<Field>> {
     flows.filter_map(|(_, flows)| flows.as_array()).flatten().map(fields).collect()
 }
 
-/// Returns the fields of a flow, in order.
+/// Returns the fields of a flow, in their order.
 fn fields(flow: &ciborium::Value) -> Vec<Field> {
     let text = |value: &ciborium::Value| match value {
         ciborium::Value::Text(text) => text.clone(),
