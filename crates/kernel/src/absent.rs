@@ -4,21 +4,12 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use crate::Error;
+use crate::error::missing;
 use crate::state::State;
 
 /// A registration of the congestion control. Never exists in this build.
 #[derive(Debug)]
 pub(crate) struct Registered(());
-
-/// Returns the error that names what the build lacked.
-fn missing<T>() -> Result<T, Error> {
-    Err(Error::NotBuilt(if cfg!(feature = "bpf") {
-        "this build has no BPF programs, since clang was missing: install clang and build again"
-    } else {
-        "this build has no BPF programs: build with `make build`, or `cargo build --release \
-         --features bpf`, where clang, pkg-config and the headers of libelf and zlib are installed"
-    }))
-}
 
 impl Registered {
     pub(crate) fn new() -> Result<Self, Error> {
@@ -82,18 +73,6 @@ impl Listeners {
     }
 
     pub(crate) fn reset(&self) -> Result<(), Error> {
-        missing()
-    }
-}
-
-pub(crate) struct Cookies(());
-
-impl Cookies {
-    pub(crate) fn new() -> Result<Self, Error> {
-        missing()
-    }
-
-    pub(crate) fn own(&self) -> Result<u64, Error> {
         missing()
     }
 }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use crate::cookies::Cookies;
 use crate::namespace::Identity;
 use crate::state::{FormerSettings, State, StateLock};
 use crate::{
@@ -99,7 +100,7 @@ fn attach_cgroup(cgroup: &Path, state: &mut State) -> Result<(), Error> {
 }
 
 fn make_default(state: &mut State) -> Result<(), Error> {
-    let namespace = Identity::own(Some(&object::Cookies::new()?))?;
+    let namespace = Identity::own(Some(&Cookies::new()?))?;
     let control = namespace::sysctl(CONTROL_SYSCTL)?;
     let mut timestamps = namespace::sysctl(TIMESTAMPS_SYSCTL)?;
     let earlier = state.defaults.iter().find(|former| former.namespace.matches(&namespace));
@@ -123,7 +124,7 @@ fn make_default(state: &mut State) -> Result<(), Error> {
 /// namespace inherits the default of the first one.
 fn restore_defaults(state: &State) -> Result<(), Error> {
     // Without cookies, namespaces are identified by their inodes.
-    let cookies = object::Cookies::new().ok();
+    let cookies = Cookies::new().ok();
     // Former settings of this thread's namespace.
     let own = || {
         let namespace = Identity::own(cookies.as_ref()).ok()?;

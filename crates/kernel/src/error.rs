@@ -61,6 +61,17 @@ impl Error {
     }
 }
 
+/// Returns the error that names what the build lacked.
+#[cfg(not(bpf))]
+pub(crate) fn missing<T>() -> Result<T, Error> {
+    Err(Error::NotBuilt(if cfg!(feature = "bpf") {
+        "this build has no BPF programs, since clang was missing: install clang and build again"
+    } else {
+        "this build has no BPF programs: build with `make build`, or `cargo build --release \
+         --features bpf`, where clang, pkg-config and the headers of libelf and zlib are installed"
+    }))
+}
+
 #[cfg(test)]
 mod tests {
     use std::error::Error as _;

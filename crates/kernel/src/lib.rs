@@ -58,12 +58,17 @@ mod state;
 mod status;
 
 #[cfg(bpf)]
+mod cookies;
+#[cfg(bpf)]
 mod loading;
 #[cfg(bpf)]
 mod object;
 #[cfg(bpf)]
 mod timestamps;
 
+#[cfg(not(bpf))]
+#[path = "absent_cookies.rs"]
+mod cookies;
 #[cfg(not(bpf))]
 #[path = "absent.rs"]
 mod object;

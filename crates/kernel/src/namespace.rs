@@ -13,7 +13,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::object::Cookies;
+use crate::cookies::Cookies;
 
 const OWN_NAMESPACE: &str = "/proc/thread-self/ns/net";
 

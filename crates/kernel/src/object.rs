@@ -12,16 +12,13 @@ use libbpf_rs::btf::types::{Enum, FuncProto, Ptr, Struct};
 use libbpf_rs::btf::{Btf, BtfType, ReferencesType as _};
 use libbpf_rs::query::{MapInfo, MapInfoIter};
 use libbpf_rs::{
-    Iter, IterOpts, Link, MapCore as _, MapHandle, MapIterOpts, MapMut, MapType, Object,
-    OpenObject, ProgramInput,
+    Iter, IterOpts, Link, MapCore as _, MapHandle, MapIterOpts, MapMut, MapType, Object, OpenObject,
 };
 use rustix::time::{ClockId, clock_getres};
 
 use crate::Error;
 pub(crate) use crate::loading::unpin;
-use crate::loading::{
-    CGROUP, LISTENERS, Links, NAMESPACE, STATUS, UNRUFFLED, load, open, program, refused,
-};
+use crate::loading::{CGROUP, LISTENERS, Links, STATUS, UNRUFFLED, load, open, program, refused};
 pub(crate) use crate::timestamps::{remove_filters, take_out_timestamps};
 
 /// Returns a number that identifies the build of the congestion control: a hash of its code.
@@ -205,24 +202,6 @@ impl Listeners {
     }
 }
 
-/// Program that reads the kernel's unique cookies of network namespaces.
-pub(crate) struct Cookies(Object);
-
-impl Cookies {
-    pub(crate) fn new() -> Result<Self, Error> {
-        Ok(Self(load(open(NAMESPACE)?)?))
-    }
-
-    /// Returns the cookie of this thread's namespace.
-    pub(crate) fn own(&self) -> Result<u64, Error> {
-        let mut cookie = [0; 8];
-        let input = ProgramInput { context_in: Some(&mut cookie), ..ProgramInput::default() };
-        let ran = program(&self.0, "read_cookie")?.test_run(input);
-        ran.map_err(refused("the network namespace"))?;
-        Ok(u64::from_ne_bytes(cookie))
-    }
-}
-
 /// Returns the records of all connections in the format of `status.bpf.c`, and the number of connections
 /// whose records have the format of another version.
 pub(crate) fn records() -> Result<(Vec<u8>, usize), Error> {
@@ -262,7 +241,7 @@ mod tests {
     use libbpf_rs::query::ProgInfoIter;
 
     use super::*;
-    use crate::loading::TIMESTAMPS;
+    use crate::loading::{NAMESPACE, TIMESTAMPS};
 
     #[test]
     fn the_verifier_takes_few_instructions_for_each_program() {

@@ -10,9 +10,9 @@ use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketType, socket};
 
 use crate::Error;
+use crate::cookies::Cookies;
 use crate::loading::{Links, TIMESTAMPS, load, open, program, refused};
 use crate::namespace::Identity;
-use crate::object::Cookies;
 use crate::state::{Filters, State};
 
 const INTERFACES: &str = "/proc/thread-self/net/dev";

@@ -13,6 +13,7 @@ mod pickle;
 #[cfg(target_os = "linux")]
 mod race;
 mod records;
+mod restore;
 mod scenario;
 mod scenarios;
 mod senders;
@@ -35,11 +36,11 @@ mod _core {
     use super::facts::{AckFacts, Reordering, Rule, SpuriousFastRetransmit, View};
     #[pymodule_export]
     use super::html::html_table;
-    #[pymodule_export]
-    use super::pickle::restore;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::race::race;
+    #[pymodule_export]
+    use super::restore::restore;
     #[pymodule_export]
     use super::scenario::{Scenario, scenario};
     #[pymodule_export]

@@ -38,7 +38,7 @@ pub(crate) fn listen(fd: c_int, backlog: c_int) -> Result<(), Errno> {
     let mut host = host();
     let descriptor = host.descriptor(fd)?;
     let at = descriptor.bound.ok_or(libc::EINVAL)?;
-    // Linux takes one more than it is told.
+    // Linux accepts one more than the backlog.
     descriptor.kind = Kind::Waiting(at, backlog.max(0) as usize + 1);
     Ok(())
 }
@@ -124,7 +124,7 @@ pub(crate) fn receive(fd: c_int, out: &mut [u8], flags: c_int) -> Result<usize, 
             _ if known > 0 => Some(Ok(known)),
             Poll::Pending if deaf => Some(Ok(0)),
             Poll::Pending => None,
-            Poll::Ready(Err(error)) => Some(tell_once(host, fd, error, Ok(0))),
+            Poll::Ready(Err(error)) => Some(error_once(host, fd, error, Ok(0))),
         };
         peeked.drain(..known);
         if let Some(Ok(read)) = answer
@@ -167,7 +167,7 @@ pub(crate) fn send(fd: c_int, data: &[u8], flags: c_int) -> Result<usize, Errno>
                 Poll::Pending => return None,
                 Poll::Ready(Err(_)) if done > 0 => return Some(Ok(done)),
                 Poll::Ready(Err(error)) => {
-                    return Some(tell_once(host, fd, error, Err(libc::EPIPE)));
+                    return Some(error_once(host, fd, error, Err(libc::EPIPE)));
                 }
             }
             if done == data.len() {
@@ -178,15 +178,15 @@ pub(crate) fn send(fd: c_int, data: &[u8], flags: c_int) -> Result<usize, Errno>
     answer.unwrap_or(Err(libc::EAGAIN))
 }
 
-/// The error of a connection is told once; after that there is `later`.
-fn tell_once(
+/// Returns the error of a connection once, and `later` after that.
+fn error_once(
     host: &mut Host,
     fd: c_int,
     error: StackError,
     later: Result<usize, Errno>,
 ) -> Result<usize, Errno> {
-    let told = std::mem::replace(&mut host.descriptor(fd)?.told, true);
-    if told { later } else { Err(errno(error)) }
+    let returned = std::mem::replace(&mut host.descriptor(fd)?.error_returned, true);
+    if returned { later } else { Err(errno(error)) }
 }
 
 pub(crate) fn fcntl(fd: c_int, command: c_int, argument: c_int) -> Result<c_int, Errno> {
@@ -258,10 +258,10 @@ pub(crate) fn poll(polled: &mut [libc::pollfd], timeout_ms: c_int) -> usize {
     ready.unwrap_or(0)
 }
 
-/// All that poll() could say of a connection.
+/// Returns all events that poll() can report for a connection.
 fn events(host: &mut Host, fd: c_int) -> Option<i16> {
     let id = host.connection(fd)?;
-    let (deaf, told) = host.descriptors.get(&fd).map(|d| (d.deaf, d.told))?;
+    let (deaf, error_returned) = host.descriptors.get(&fd).map(|d| (d.deaf, d.error_returned))?;
     let writable = host.stack().poll_write(id, Waker::noop(), &[]).is_ready();
     let connection = host.stack().connection(id)?;
     let over = connection.state() == State::Closed;
@@ -272,7 +272,7 @@ fn events(host: &mut Host, fd: c_int) -> Option<i16> {
         (finished, libc::POLLRDHUP),
         (writable, libc::POLLOUT | libc::POLLWRNORM),
         (over, libc::POLLHUP),
-        (connection.error().is_some() && !told, libc::POLLERR),
+        (connection.error().is_some() && !error_returned, libc::POLLERR),
     ] {
         events |= if holds { bits } else { 0 };
     }

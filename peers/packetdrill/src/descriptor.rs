@@ -33,15 +33,15 @@ pub(crate) struct Descriptor {
     pub(crate) nonblocking: bool,
     /// Where bind() put it.
     pub(crate) bound: Option<SocketAddr>,
-    /// connect() has returned 0: from now on it is EISCONN.
+    /// Whether connect() has returned 0. Further calls return EISCONN.
     pub(crate) connected: bool,
-    /// The connection's error has been told; it is told once, as Linux's `sk_err` is.
-    pub(crate) told: bool,
+    /// Whether the connection's error was returned. It is returned once, as Linux's `sk_err` is.
+    pub(crate) error_returned: bool,
     /// shutdown(SHUT_RD).
     pub(crate) deaf: bool,
     /// What setsockopt() has set; an accepted socket begins with its listener's.
     pub(crate) wishes: Wishes,
-    /// What MSG_PEEK has looked at and nobody has read.
+    /// Octets that MSG_PEEK has returned and that have not been read.
     pub(crate) peeked: Vec<u8>,
 }
 
@@ -54,7 +54,7 @@ impl Descriptor {
             nonblocking: false,
             bound: None,
             connected: false,
-            told: false,
+            error_returned: false,
             deaf: false,
             wishes: Wishes::default(),
             peeked: Vec::new(),

@@ -84,7 +84,7 @@ impl Host {
             let mut stack = Stack::new(config);
             let tallies = Arc::clone(tallies);
             stack.watch(Some(Box::new(move |id, now, event| {
-                let mut tallies = tallies.lock().expect("nobody panics");
+                let mut tallies = tallies.lock().expect("no panic while it was locked");
                 tallies.entry(id).or_default().on_event(now, event);
             })));
             stack
@@ -93,7 +93,12 @@ impl Host {
 
     /// What was counted of a connection.
     pub(crate) fn tally(&self, id: ConnectionId) -> Tally {
-        self.tallies.lock().expect("nobody panics").get(&id).copied().unwrap_or_default()
+        self.tallies
+            .lock()
+            .expect("no panic while it was locked")
+            .get(&id)
+            .copied()
+            .unwrap_or_default()
     }
 
     /// The MSS that we announce (RFC 6691).
@@ -170,7 +175,7 @@ impl Host {
         self.transmit();
     }
 
-    /// What wants to leave leaves.
+    /// Sends all segments that are due.
     pub(crate) fn transmit(&mut self) {
         let now = self.instant();
         let Some(stack) = &mut self.stack else { return };

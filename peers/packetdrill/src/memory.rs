@@ -18,7 +18,7 @@ pub(crate) unsafe fn octets<'a>(at: *const u8, len: usize) -> Option<&'a [u8]> {
 /// `len` values at `at`, to be changed.
 ///
 /// # Safety
-/// They can be read and written for as long as the call lasts, by nobody else, or `at` is null.
+/// During the call they can be read and written, and no other code does so, or `at` is null.
 pub(crate) unsafe fn room<'a, T>(at: *mut T, len: usize) -> Option<&'a mut [T]> {
     // SAFETY: as the caller promises.
     (!at.is_null()).then(|| unsafe { std::slice::from_raw_parts_mut(at, len) })

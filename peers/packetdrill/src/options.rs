@@ -6,7 +6,7 @@ use crate::clock::host;
 use crate::host::{Errno, Host, errno};
 use crate::tcp_info;
 
-/// Options that tell scripts nothing here: `TCP_CC_INFO`, and `SO_MEMINFO` at its level.
+/// Options without a value for scripts here: `TCP_CC_INFO`, and `SO_MEMINFO` at its level.
 const TCP_CC_INFO: c_int = 26;
 const SO_MEMINFO: c_int = 55;
 
@@ -39,7 +39,7 @@ pub(crate) fn get(fd: c_int, level: c_int, name: c_int, out: &mut [u8]) -> Resul
         (libc::SOL_SOCKET, libc::SO_ERROR) => {
             let error = id.and_then(|id| host.stack().connection(id)?.error());
             if let Some(error) = error
-                && !std::mem::replace(&mut host.descriptor(fd)?.told, true)
+                && !std::mem::replace(&mut host.descriptor(fd)?.error_returned, true)
             {
                 put(out, errno(error.into()) as u32);
             }

@@ -53,8 +53,8 @@ impl Tally {
     }
 }
 
-/// Fills in what a connection tells, and the MSS that we announce; all else stays 0, and the runner
-/// asserts none of it.
+/// Fills in the state of a connection and the MSS that we announce. All other fields stay 0; the runner
+/// asserts none of them.
 pub(crate) fn fill(
     out: &mut [u8],
     connection: &Connection,

@@ -1,8 +1,8 @@
 //! Loss detection: is this hole a loss, or is its segment late?
 //!
-//! A detector learns from *facts* (what an acknowledgement delivered, how long a reordering was, a
-//! retransmission that proved spurious) and answers with a [`Rule`], a plain value that says which
-//! holes are lost; the scoreboard applies it. One file per published algorithm.
+//! A detector takes in *facts* (what an acknowledgement delivered, how long a reordering was, a
+//! retransmission that proved spurious) and returns a [`Rule`], a plain value that states which holes
+//! are lost. The scoreboard applies it. Each published algorithm has its own file.
 
 pub(crate) mod avg_dev;
 pub(crate) mod blanton_allman;
@@ -32,26 +32,25 @@ use unruffled_units::{Duration, Instant};
 
 use crate::parts::Variable;
 
-/// Which holes are deemed lost now: a detector's verdict. The conditions add up: a hole that meets any of
-/// them is lost.
+/// A detector's verdict on which holes are lost now. A hole that meets any of the conditions is lost.
 ///
 /// ```
 /// use unruffled_tcp::detect::Rule;
 ///
-/// // Five segments SACKed above it, or ten behind the highest.
+/// // A hole is lost with five SACKed segments above it, or ten segments behind the highest.
 /// let rule = Rule { distance: Some(10), ..Rule::dupthresh(5) };
 /// assert_eq!(rule.dupthresh, Some(5));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rule {
-    /// Lost is every hole with at least this many SACKed segments above it (RFC 6675, IsLost).
+    /// Minimum number of SACKed segments above a lost hole (RFC 6675, IsLost).
     pub dupthresh: Option<u32>,
-    /// Lost is every hole at least this far below the highest delivered segment, counted in
-    /// segments of the stream, delivered or not (RFC 9002, section 6.1.1).
+    /// Minimum distance of a lost hole below the highest delivered segment, in segments of the stream,
+    /// delivered or not (RFC 9002, section 6.1.1).
     pub distance: Option<u32>,
-    /// Lost is every segment that has been in flight too long.
+    /// Time limit on segments in flight.
     pub overdue: Option<Overdue>,
-    /// The first hole is lost at this time, if it is still open then.
+    /// Time at which the first hole is lost, if it is still open.
     pub first_hole_due: Option<Instant>,
     /// Two-stage detection: what is deemed lost is sent again, but reduces the window only if it has
     /// not arrived this long after its transmission. None reduces the window at once. Only detectors
@@ -66,20 +65,20 @@ impl Rule {
     }
 }
 
-/// A time limit on segments in flight: on those sent before the latest-sent segment that is known to
-/// be delivered (RFC 8985, section 6.2). Use it in a [`Rule`].
+/// A time limit on segments that were sent before the latest-sent delivered segment (RFC 8985, section
+/// 6.2). Use it in a [`Rule`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overdue {
-    /// Lost when this long has passed since the last transmission.
+    /// Time since the last transmission after which a segment is lost.
     pub wait: Duration,
-    /// Look again when the first of them is due, not only when all are.
+    /// Whether the rule is applied again when the first of the segments is due, and not only when all are.
     pub eager: bool,
 }
 
-/// The sender's state as detectors see it. Windows in segments. Use it in a [`LossDetector`]'s methods.
+/// The sender's state that detectors receive. Windows are in segments.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
-    /// The time.
+    /// The present time.
     pub now: Instant,
     /// Congestion window.
     pub cwnd: f64,
@@ -97,7 +96,7 @@ pub struct View {
     pub min_rtt: Option<Duration>,
     /// The retransmission timeout, without backoff.
     pub rto: Duration,
-    /// In fast recovery, or in recovery after a timeout.
+    /// Whether the sender is in fast recovery, or in recovery after a timeout.
     pub recovering: bool,
     /// Offset of the first octet that is not acknowledged (SND.UNA).
     pub una: u64,
@@ -105,66 +104,66 @@ pub struct View {
     pub nxt: u64,
 }
 
-/// What one acknowledgement said, beyond the scoreboard. A detector hears it in [`LossDetector::on_ack`].
+/// Facts from one acknowledgement beyond the scoreboard, for [`LossDetector::on_ack`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AckFacts {
     /// Segments newly delivered, cumulatively or selectively.
     pub delivered: u32,
-    /// Segments newly SACKed: with some, it is a duplicate acknowledgement (RFC 6675, section 2).
+    /// Segments newly SACKed. If there are any, it is a duplicate acknowledgement (RFC 6675, section 2).
     pub sacked: u32,
-    /// It advanced the cumulative point.
+    /// Whether it advanced the cumulative point.
     pub advanced: bool,
-    /// It carried a DSACK, believable or not.
+    /// Whether it carried a DSACK, plausible or not.
     pub dsack: bool,
-    /// A segment never retransmitted arrived behind a later one.
+    /// Whether a segment that was never retransmitted arrived after a later one.
     pub reordered: bool,
-    /// When the latest-sent of the newly delivered segments was sent, ambiguous ones left out.
+    /// Transmission time of the latest-sent newly delivered segment, without ambiguous ones.
     pub latest_sent: Option<Instant>,
-    /// When the latest-sent of those was sent that were sent once.
+    /// Transmission time of the latest-sent newly delivered segment that was sent once.
     pub latest_sent_once: Option<Instant>,
 }
 
-/// One hole that closed because its segment was late. A detector hears it in
-/// [`LossDetector::on_reordering`].
+/// A hole that closed because its segment was late, for [`LossDetector::on_reordering`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reordering {
-    /// How far the highest delivered segment was ahead of it, in segments.
+    /// Distance of the highest delivered segment above it, in segments.
     pub length: u32,
-    /// From the delivery of that highest segment to that of the late one.
+    /// Time from the delivery of that highest segment to that of the late one.
     pub delay: Duration,
-    /// A DSACK reported it: the segment had been retransmitted, spuriously.
+    /// Whether a DSACK reported it, because the segment had been retransmitted spuriously.
     pub by_dsack: bool,
 }
 
-/// A fast retransmit that proved spurious: every retransmission under it was. A detector hears it in
+/// A fast retransmit all of whose retransmissions proved spurious, for
 /// [`LossDetector::on_spurious_fast_retransmit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpuriousFastRetransmit {
-    /// From its beginning to the DSACK that told.
+    /// Time from its beginning to the evidence.
     pub lasted: Duration,
-    /// The congestion window before it, or before an earlier spurious one that it overlapped: the one
-    /// that comes back.
+    /// The congestion window that is restored: the one before it, or before an earlier spurious fast
+    /// retransmit that it overlapped.
     pub window: f64,
     /// Reordering length of the segment that the last DSACK reported, if it could be measured.
     pub length: Option<u32>,
 }
 
-/// A period without sending because limited transmit had reached its bound. A detector hears it in
+/// A period without sending, because limited transmit had reached its bound, for
 /// [`LossDetector::on_idle`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Idle {
-    /// How long it was.
+    /// Its duration.
     pub duration: Duration,
-    /// Duplicate acknowledgements that came in it.
+    /// Duplicate acknowledgements that arrived during it.
     pub dupacks: u32,
 }
 
-/// A way to tell lost segments from late ones.
+/// An algorithm that distinguishes lost segments from late ones.
 ///
 /// Implement it to try out an algorithm of your own: [`Variant::with_detector`] makes a sender of it,
 /// and `examples/own_detector.rs` of this crate shows one.
 ///
 /// [`Variant::with_detector`]: crate::Variant::with_detector
+#[allow(unused_variables, reason = "the names document the arguments of methods without a body")]
 pub trait LossDetector: core::fmt::Debug + Send {
     /// A description in a few words.
     fn about(&self) -> Cow<'static, str>;
@@ -184,28 +183,28 @@ pub trait LossDetector: core::fmt::Debug + Send {
     }
 
     /// An acknowledgement was read into the scoreboard.
-    fn on_ack(&mut self, _facts: &AckFacts, _view: &View) {}
+    fn on_ack(&mut self, facts: &AckFacts, view: &View) {}
 
     /// A reordering event was measured.
-    fn on_reordering(&mut self, _sample: Reordering, _view: &View) {}
+    fn on_reordering(&mut self, sample: Reordering, view: &View) {}
 
     /// Fast retransmit began.
-    fn on_recovery(&mut self, _view: &View) {}
+    fn on_recovery(&mut self, view: &View) {}
 
     /// Recovery ended, after a fast retransmit or a timeout.
-    fn on_recovery_end(&mut self, _view: &View) {}
+    fn on_recovery_end(&mut self, view: &View) {}
 
     /// A fast retransmit proved spurious.
-    fn on_spurious_fast_retransmit(&mut self, _found: SpuriousFastRetransmit, _view: &View) {}
+    fn on_spurious_fast_retransmit(&mut self, found: SpuriousFastRetransmit, view: &View) {}
 
     /// The retransmission timer expired; `first` unless it expired before for the same data.
-    fn on_timeout(&mut self, _first: bool, _view: &View) {}
+    fn on_timeout(&mut self, first: bool, view: &View) {}
 
     /// Limited transmit was exhausted for a while, and no timeout followed.
-    fn on_idle(&mut self, _idle: Idle, _view: &View) {}
+    fn on_idle(&mut self, idle: Idle, view: &View) {}
 
     /// Passes each of the algorithm's variables besides dupthresh to `show`.
-    fn variables(&self, _view: &View, _show: &mut dyn FnMut(Variable)) {}
+    fn variables(&self, view: &View, show: &mut dyn FnMut(Variable)) {}
 }
 
 /// A detector of any kind.

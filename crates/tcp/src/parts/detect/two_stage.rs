@@ -14,6 +14,7 @@ use super::View;
 /// nothing has refuted the suspicion, and undoes a reduction whose suspicions are all refuted later.
 ///
 /// Every method has a default that suits a model which keeps no record.
+#[allow(unused_variables, reason = "the names document the arguments of methods without a body")]
 pub trait LatenessModel {
     /// The share of the window, 0…1, that confirms losses when so much of it is suspected at a time.
     fn overflow_share(&self) -> f64 {
@@ -22,16 +23,16 @@ pub trait LatenessModel {
 
     /// A segment sent at `sent` arrived by its first transmission. Called for each such segment of an
     /// acknowledgement, before [`LossDetector::on_ack`](super::LossDetector::on_ack).
-    fn on_arrival(&mut self, _sent: Instant, _now: Instant) {}
+    fn on_arrival(&mut self, sent: Instant, now: Instant) {}
 
     /// Returns how late a segment sent at `sent` is if it arrives now by its first transmission; none if
     /// it is in order.
-    fn lateness(&self, _sent: Instant, _now: Instant) -> Option<Duration> {
+    fn lateness(&self, sent: Instant, now: Instant) -> Option<Duration> {
         None
     }
 
     /// A segment that was sent again turns out to have arrived by its first transmission, this late.
-    fn on_late(&mut self, _lateness: Duration) {}
+    fn on_late(&mut self, lateness: Duration) {}
 
     /// A suspicion was confirmed: the suspected transmission is taken for lost.
     fn on_confirmed(&mut self) {}
@@ -40,7 +41,7 @@ pub trait LatenessModel {
     fn on_refuted(&mut self) {}
 
     /// The outcome of a DSACK for a segment that was sent again.
-    fn on_dsack(&mut self, _outcome: DsackOutcome) {}
+    fn on_dsack(&mut self, outcome: DsackOutcome) {}
 
     /// Returns whether a missing DSACK may be explained by the loss of the acknowledgement that carried
     /// it, and uses up one such explanation.
@@ -54,13 +55,13 @@ pub trait LatenessModel {
     }
 
     /// The share of the window that is under suspicion at a time, on average.
-    fn suspected_share(&self, _view: &View) -> f64 {
+    fn suspected_share(&self, view: &View) -> f64 {
         0.0
     }
 
     /// Earliest time from which an unconfirmed retransmission more likely replaced a reordered segment
     /// than a lost one. It applies to retransmissions that were made before anything had been late.
-    fn likely_reordered_since(&self, _view: &View) -> Option<Instant> {
+    fn likely_reordered_since(&self, view: &View) -> Option<Instant> {
         None
     }
 }

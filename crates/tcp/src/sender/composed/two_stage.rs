@@ -2,7 +2,7 @@
 //! (`docs/senders/unruffled.md`, sections 4 and 5). The records are in
 //! [`reductions`](crate::sender::reductions).
 //!
-//! A detector takes part by returning a [`LatenessModel`]. It is *active* while the detector's rule has
+//! A detector takes part by returning a [`LatenessModel`](crate::parts::detect::LatenessModel). It is *active* while the detector's rule has
 //! a `confirm_after`: then a suspicion does not reduce the window at once.
 
 use unruffled_units::{Duration, Instant};
