@@ -24,7 +24,7 @@ mod unreachable;
 
 use unruffled_units::{Duration, Instant};
 
-use crate::observer::{Event, Ignored, Observer, Unreachable};
+use crate::observer::{Event, Ignored, Observer};
 use crate::parts::Variable;
 use crate::parts::control::Window;
 use crate::receiver::Receiver;
@@ -93,7 +93,6 @@ pub struct Connection {
     state: State,
     /// Whether SACK was negotiated.
     sack: bool,
-    unreachable: Option<Unreachable>,
     numbers: InitialNumbers,
     clock: Clock,
     peer_window: PeerWindow,
@@ -143,7 +142,6 @@ impl Connection {
             timers: ConnectionTimers::new(),
             idle: Idle::default(),
             challenges: ChallengeLimit::new(config.challenge_acks),
-            unreachable: None,
             reset: None,
             config,
         }
@@ -245,7 +243,7 @@ impl Connection {
     /// Returns the largest payload that a segment may have now. Options that all segments carry are
     /// accounted for, SACK blocks are not.
     pub fn max_payload(&self) -> u32 {
-        self.payload(0)
+        self.room().payload(0)
     }
 
     /// Returns the largest payload of one segment of the peer, by the MSS that was announced to it
@@ -284,10 +282,14 @@ impl Connection {
             return;
         }
         if self.timers.expired(ConnectionTimer::Handshake, now) {
-            self.on_handshake_timer();
+            if self.handshake.retry(self.config.timeouts.syn_retries) {
+                self.sender.back_off();
+            } else {
+                self.give_up();
+            }
         }
         if self.timers.expired(ConnectionTimer::Persist, now) {
-            self.on_persist_timer();
+            self.idle.on_persist_timer();
         }
         if self.timers.expired(ConnectionTimer::KeepAlive, now) {
             self.on_keep_alive_timer(now);

@@ -1,11 +1,10 @@
 //! The acknowledgement field of an arriving segment, its SACK blocks and its window (RFC 9293,
 //! section 3.10.7.4, fifth check; RFC 5961, section 5; RFC 2018; RFC 2883).
 
-use unruffled_units::Instant;
-
-use super::{Connection, State};
+use super::State;
+use super::arrival::Arrival;
 use crate::observer::{Ignored, Observer};
-use crate::segment::{SackBlocks, Segment};
+use crate::segment::SackBlocks;
 use crate::sender::Ack;
 
 /// Segment that last updated the peer's window, and how the window field is scaled.
@@ -49,82 +48,76 @@ impl PeerWindow {
     }
 }
 
-impl Connection {
+impl<O: Observer> Arrival<'_, O> {
     /// Returns the stream offset that the segment acknowledges, or `None` if it is implausible:
     /// beyond what was sent, or further back than the peer's largest window. The inner value is
     /// `None` if the offset is before the start of the stream.
     #[inline(always)]
-    fn acceptable_ack(&self, segment: &Segment) -> Option<Option<u64>> {
-        let una = self.sender.stream.una();
-        let ahead = i64::from(segment.ack.distance(self.numbers.ours.add(1).at(una)));
+    fn acceptable_ack(&self) -> Option<Option<u64>> {
+        let una = self.connection.sender.stream.una();
+        let ahead =
+            i64::from(self.segment.ack.distance(self.connection.numbers.ours.add(1).at(una)));
         if ahead >= 0 {
             let acked = una + ahead as u64;
-            (acked <= self.sender.stream.max_ack()).then_some(Some(acked))
+            (acked <= self.connection.sender.stream.max_ack()).then_some(Some(acked))
         } else {
             let behind = ahead.unsigned_abs();
-            (behind <= self.sender.stream.max_window()).then(|| una.checked_sub(behind))
+            (behind <= self.connection.sender.stream.max_window()).then(|| una.checked_sub(behind))
         }
     }
 
     #[inline(always)]
-    pub(super) fn on_ack(
-        &mut self,
-        segment: &Segment,
-        offset: u64,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> Result<(), Ignored> {
-        let Some(acked) = self.acceptable_ack(segment) else {
-            self.challenge(now);
+    pub(super) fn on_ack(&mut self, offset: u64) -> Result<(), Ignored> {
+        let Some(acked) = self.acceptable_ack() else {
+            self.challenge();
             return Err(Ignored::UnacceptableAck);
         };
         let Some(acked) = acked else {
             // It acknowledges nothing of the stream, but its other fields count.
             return Ok(());
         };
-        self.sender.check_window_probe(acked);
-        let una = self.sender.stream.una();
-        let nxt = self.sender.stream.nxt();
-        let window = u64::from(segment.window) << self.peer_window.scale;
-        let larger_or_closed = window == 0 || acked + window > self.sender.stream.window_end();
-        if acked >= una && self.peer_window.is_current(offset, acked, larger_or_closed) {
-            self.peer_window.update(offset, acked);
-            self.sender.stream.set_window(acked, window);
+        self.connection.sender.check_window_probe(acked);
+        let una = self.connection.sender.stream.una();
+        let nxt = self.connection.sender.stream.nxt();
+        let window = u64::from(self.segment.window) << self.connection.peer_window.scale;
+        let larger_or_closed =
+            window == 0 || acked + window > self.connection.sender.stream.window_end();
+        if acked >= una && self.connection.peer_window.is_current(offset, acked, larger_or_closed) {
+            self.connection.peer_window.update(offset, acked);
+            self.connection.sender.stream.set_window(acked, window);
         }
-        if acked > una || (self.sender.stream.window_closed() && acked == una) {
-            self.on_answer(now);
+        if acked > una || (self.connection.sender.stream.window_closed() && acked == una) {
+            let give_up = self.connection.config.timeouts.give_up;
+            self.connection.timers.on_answer(give_up, self.now);
         }
-        let unchanged = segment.window == self.peer_window.last_field;
-        self.peer_window.last_field = segment.window;
-        if nxt == una && segment.sack.is_empty() && (segment.len > 0 || self.sender.settled()) {
+        let unchanged = self.segment.window == self.connection.peer_window.last_field;
+        self.connection.peer_window.last_field = self.segment.window;
+        if nxt == una
+            && self.segment.sack.is_empty()
+            && (self.segment.len > 0 || self.connection.sender.settled())
+        {
             // Nothing is in flight, and this segment acknowledges nothing new.
             return Ok(());
         }
         // A FIN occupies a sequence number, as text does, and is sent whatever arrived (RFC 5681,
         // section 2).
-        let repeated = acked == una && segment.len == 0 && !segment.flags.fin && unchanged;
-        self.read_ack(segment, acked, repeated, now, observer);
+        let repeated =
+            acked == una && self.segment.len == 0 && !self.segment.flags.fin && unchanged;
+        self.read_ack(acked, repeated);
         Ok(())
     }
 
     /// Processes an acknowledgement that may acknowledge data in flight; `repeated` if it equals
     /// the last one.
     #[inline(never)]
-    fn read_ack(
-        &mut self,
-        segment: &Segment,
-        acked: u64,
-        repeated: bool,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        let una = self.sender.stream.una();
-        let nxt = self.sender.stream.nxt();
+    fn read_ack(&mut self, acked: u64, repeated: bool) {
+        let una = self.connection.sender.stream.una();
+        let nxt = self.connection.sender.stream.nxt();
         let mut blocks = [].as_slice();
         let mut dsack = None;
         let offsets;
-        if !segment.sack.is_empty() {
-            offsets = self.block_offsets(segment);
+        if !self.segment.sack.is_empty() {
+            offsets = self.block_offsets();
             blocks = offsets.as_slice();
             // RFC 2883: a first block below the cumulative point, or inside the second, is a DSACK.
             if let Some((&first, rest)) = blocks.split_first() {
@@ -141,23 +134,23 @@ impl Connection {
             dsack,
             repeated,
             duplicate: repeated && nxt > una,
-            rtx: segment.rtx,
-            echo: self.clock.echoed(segment, now),
+            rtx: self.segment.rtx,
+            echo: self.connection.clock.echoed(self.segment, self.now),
         };
-        self.sender.on_ack(ack, now, observer);
-        if self.sender.stream.finished() && self.sender.stream.done() {
-            self.on_fin_acknowledged(now);
+        self.connection.sender.on_ack(ack, self.now, self.observer);
+        if self.connection.sender.stream.finished() && self.connection.sender.stream.done() {
+            self.on_fin_acknowledged();
         }
     }
 
     /// Returns the plausible SACK blocks as stream offsets.
     #[inline]
-    fn block_offsets(&self, segment: &Segment) -> Offsets {
-        let origin = self.numbers.ours.add(1);
-        let una = self.sender.stream.una();
-        let nxt = self.sender.stream.nxt();
+    fn block_offsets(&self) -> Offsets {
+        let origin = self.connection.numbers.ours.add(1);
+        let una = self.connection.sender.stream.una();
+        let nxt = self.connection.sender.stream.nxt();
         let mut offsets = Offsets { blocks: [(0, 0); SackBlocks::CAPACITY], count: 0 };
-        for block in segment.sack.as_slice() {
+        for block in self.segment.sack.as_slice() {
             let left = block.left.unwrap(origin, una);
             let right = block.right.unwrap(origin, una);
             if let (Some(left), Some(right)) = (left, right)
@@ -171,11 +164,11 @@ impl Connection {
         offsets
     }
 
-    fn on_fin_acknowledged(&mut self, now: Instant) {
-        match self.state {
-            State::FinWait1 => self.state = State::FinWait2,
-            State::Closing => self.enter_time_wait(now),
-            State::LastAck => self.close(),
+    fn on_fin_acknowledged(&mut self) {
+        match self.connection.state {
+            State::FinWait1 => self.connection.state = State::FinWait2,
+            State::Closing => self.enter_time_wait(),
+            State::LastAck => self.connection.close(),
             _ => {}
         }
     }

@@ -5,10 +5,18 @@ use unruffled_units::Instant;
 use super::acceptance::{acceptable, nearly_acceptable};
 use super::{Connection, Error, State, ignore};
 use crate::observer::{Ignored, Observer};
-use crate::segment::{Flags, Segment, Timestamps};
+use crate::segment::Segment;
 
 /// Payload length in octets from which on a segment cannot have been a packet.
 const LEN_LIMIT: u32 = 65_536;
+
+/// A segment that has arrived, and the connection that processes it.
+pub(super) struct Arrival<'a, O> {
+    pub(super) connection: &'a mut Connection,
+    pub(super) segment: &'a Segment,
+    pub(super) now: Instant,
+    pub(super) observer: &'a mut O,
+}
 
 impl Connection {
     /// Processes a segment that arrived.
@@ -19,62 +27,68 @@ impl Connection {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        if self.is_expected(segment) {
-            self.on_expected(segment, now, observer);
+        let mut arrival = Arrival { connection: self, segment, now, observer };
+        if arrival.is_expected() {
+            arrival.on_expected();
         } else {
-            self.handle_any_segment(segment, now, observer);
+            arrival.process();
         }
     }
+}
 
+impl<O: Observer> Arrival<'_, O> {
     /// Returns whether the segment takes the fast path (header prediction): the connection is
     /// established and without timestamps, and the segment is the next one expected, with no flags
     /// besides ACK. Of the checks in [`Self::arrives`] such a segment needs only that of its
     /// acknowledgement, because the expected number is acceptable whatever the window is.
     #[inline(always)]
-    fn is_expected(&self, segment: &Segment) -> bool {
-        self.state == State::Established
-            && segment.flags.are_plain_ack()
-            && segment.seq == self.numbers.theirs.add(1).at(self.receiver.next())
-            && segment.len < LEN_LIMIT
-            && segment.timestamps.is_none()
-            && !self.clock.on()
+    fn is_expected(&self) -> bool {
+        self.connection.state == State::Established
+            && self.segment.flags.are_plain_ack()
+            && self.segment.seq
+                == self.connection.numbers.theirs.add(1).at(self.connection.receiver.next())
+            && self.segment.len < LEN_LIMIT
+            && self.segment.timestamps.is_none()
+            && !self.connection.clock.on()
     }
 
     /// Does what [`Self::arrives`] does, for a segment that [`Self::is_expected`].
     #[inline(always)]
-    fn on_expected(&mut self, segment: &Segment, now: Instant, observer: &mut impl Observer) {
-        let offset = self.receiver.next();
-        if let Err(reason) = self.on_ack(segment, offset, now, observer) {
-            return ignore(reason, now, observer);
+    fn on_expected(&mut self) {
+        let offset = self.connection.receiver.next();
+        if let Err(reason) = self.on_ack(offset) {
+            return self.ignore(reason);
         }
-        self.on_acceptable(now);
-        if segment.len > 0 {
-            self.receiver.on_segment(offset, segment.len, false, segment.rtx, now, observer);
-            if self.receiver.at_end() {
-                self.on_peer_finished(now);
+        self.connection.idle.on_acceptable(self.now);
+        if self.segment.len > 0 {
+            self.connection.receiver.on_segment(
+                offset,
+                self.segment.len,
+                false,
+                self.segment.rtx,
+                self.now,
+                self.observer,
+            );
+            if self.connection.receiver.at_end() {
+                self.on_peer_finished();
             }
         }
     }
 
     #[inline(never)]
-    fn handle_any_segment(
-        &mut self,
-        segment: &Segment,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        if segment.len >= LEN_LIMIT {
-            ignore(Ignored::Malformed, now, observer);
+    fn process(&mut self) {
+        if self.segment.len >= LEN_LIMIT {
+            self.ignore(Ignored::Malformed);
             return;
         }
-        match self.state {
+        match self.connection.state {
             // The driver answers with `reset_for`.
-            State::Closed => ignore(Ignored::NoConnection, now, observer),
-            State::Listen => self.arrives_in_listen(segment, now, observer),
-            State::SynSent => self.arrives_in_syn_sent(segment, now, observer),
+            State::Closed => self.ignore(Ignored::NoConnection),
+            State::Listen => self.arrives_in_listen(),
+            State::SynSent => self.arrives_in_syn_sent(),
             _ => {
-                if let Err(reason) = self.arrives(segment, now, observer) {
-                    ignore(reason, now, observer);
+                if let Err(reason) = self.arrives() {
+                    self.ignore(reason);
                 }
             }
         }
@@ -82,137 +96,125 @@ impl Connection {
 
     /// Processes a segment of a synchronised connection (RFC 9293, section 3.10.7.4, with the
     /// checks of RFC 5961 and RFC 7323).
-    fn arrives(
-        &mut self,
-        segment: &Segment,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> Result<(), Ignored> {
-        let flags = segment.flags;
-        if flags.syn && !flags.rst && segment.seq == self.numbers.theirs {
-            return self.on_repeated_syn(segment, now);
+    fn arrives(&mut self) -> Result<(), Ignored> {
+        let flags = self.segment.flags;
+        if flags.syn && !flags.rst && self.segment.seq == self.connection.numbers.theirs {
+            return self.on_repeated_syn();
         }
-        let offset = self.acceptable_offset(segment, now, observer)?;
+        let offset = self.acceptable_offset()?;
         if flags.rst {
-            return self.on_reset(offset == self.receiver.next(), now);
+            return self.on_reset(offset == self.connection.receiver.next());
         }
         if flags.syn {
-            if self.state == State::SynReceived && self.handshake.passive() {
+            if self.connection.state == State::SynReceived && self.connection.handshake.passive() {
                 self.back_to_listen();
             } else {
-                self.challenge(now);
+                self.challenge();
             }
             return Err(Ignored::Syn);
         }
         if !flags.ack {
             return Err(Ignored::NoAck);
         }
-        if self.state == State::SynReceived {
-            if segment.ack != self.numbers.ours.add(1) {
+        if self.connection.state == State::SynReceived {
+            if self.segment.ack != self.connection.numbers.ours.add(1) {
                 // <SEQ=SEG.ACK><CTL=RST>
-                self.reset = super::reset_for(segment).map(Box::new);
+                self.connection.reset = super::reset_for(self.segment).map(Box::new);
                 return Err(Ignored::UnacceptableAck);
             }
-            self.establish(segment, now);
+            self.establish();
         }
-        self.on_ack(segment, offset, now, observer)?;
+        self.on_ack(offset)?;
         // Not before the acknowledgement is checked: an attacker that does not know what was sent
         // must not change TS.Recent, which would make this end drop the peer's segments (RFC 7323,
         // section 5.3, R3; RFC 5961, section 5).
-        self.clock.update_recent(segment, offset, self.receiver.last_acknowledged(), now);
-        self.on_acceptable(now);
-        if segment.len == 0 && !flags.fin {
+        self.connection.clock.update_recent(
+            self.segment,
+            offset,
+            self.connection.receiver.last_acknowledged(),
+            self.now,
+        );
+        self.connection.idle.on_acceptable(self.now);
+        if self.segment.len == 0 && !flags.fin {
             return Ok(());
         }
-        self.on_text(segment, offset, now, observer)
+        self.on_text(offset)
     }
 
     /// Returns the stream offset at which the segment begins, if its timestamp and its sequence
     /// number are acceptable. Otherwise answers it as the RFCs require.
     #[inline(always)]
-    fn acceptable_offset(
-        &mut self,
-        segment: &Segment,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> Result<u64, Ignored> {
-        let next = self.receiver.next();
-        let edge = self.receiver.window().edge();
+    fn acceptable_offset(&mut self) -> Result<u64, Ignored> {
+        let next = self.connection.receiver.next();
+        let edge = self.connection.receiver.window().edge();
         // Numbers before the first octet of the stream are old ones.
-        let offset = segment.seq.unwrap(self.numbers.theirs.add(1), next);
-        if let Some(reason) = self.clock.check(segment, now) {
+        let offset = self.segment.seq.unwrap(self.connection.numbers.theirs.add(1), next);
+        if let Some(reason) = self.connection.clock.check(self.segment, self.now) {
             if reason == Ignored::OldTimestamp {
-                self.answer_unacceptable(segment, offset, now, observer);
-            } else if segment.flags.syn {
+                self.answer_unacceptable(offset);
+            } else if self.segment.flags.syn {
                 // The peer may have restarted: it resets this connection when challenged (RFC 5961,
                 // section 4).
-                self.challenge(now);
+                self.challenge();
             }
             return Err(reason);
         }
-        let len = segment.sequence_len();
+        let len = self.segment.sequence_len();
         let window = edge.saturating_sub(next);
         // A closed window still takes acknowledgements, resets, and a FIN that needs no room. The
         // receiver cuts off text.
         let allowed =
             |offset: u64| acceptable(offset, len, next, window) || (window == 0 && offset == next);
-        offset
-            .filter(|&offset| allowed(offset))
-            .ok_or_else(|| self.reject(segment, offset, now, observer))
+        offset.filter(|&offset| allowed(offset)).ok_or_else(|| self.reject(offset))
     }
 
     /// Answers a segment whose sequence number is not acceptable. Its acknowledgement may count
     /// nevertheless.
     #[cold]
-    fn reject(
-        &mut self,
-        segment: &Segment,
-        offset: Option<u64>,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> Ignored {
-        if !segment.flags.rst {
-            self.answer_unacceptable(segment, offset, now, observer);
+    fn reject(&mut self, offset: Option<u64>) -> Ignored {
+        if !self.segment.flags.rst {
+            self.answer_unacceptable(offset);
         }
-        let bare = segment.flags.are_plain_ack() && segment.len == 0;
-        let next = self.receiver.next();
-        let edge = self.receiver.window().edge();
+        let bare = self.segment.flags.are_plain_ack() && self.segment.len == 0;
+        let next = self.connection.receiver.next();
+        let edge = self.connection.receiver.window().edge();
         if let Some(offset) = offset
             && bare
-            && self.state.is_synchronised()
+            && self.connection.state.is_synchronised()
             && nearly_acceptable(offset, next, edge)
         {
             // If its acknowledgement is unacceptable too, the answer above already covers it.
-            let _ = self.on_ack(segment, offset, now, observer);
+            let _ = self.on_ack(offset);
         }
         Ignored::OutsideWindow
     }
 
     /// Processes the rest of an acceptable segment after its acknowledgement: text, and a FIN.
     #[inline(always)]
-    fn on_text(
-        &mut self,
-        segment: &Segment,
-        offset: u64,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> Result<(), Ignored> {
-        let fin = segment.flags.fin;
-        if fin && self.state == State::TimeWait {
+    fn on_text(&mut self, offset: u64) -> Result<(), Ignored> {
+        let fin = self.segment.flags.fin;
+        if fin && self.connection.state == State::TimeWait {
             // "The only thing that can arrive in this state is a retransmission of the remote FIN.
             // Acknowledge it, and restart the 2 MSL timeout."
-            self.receiver.demand_ack();
-            self.restart_time_wait(now);
+            self.connection.receiver.demand_ack();
+            self.restart_time_wait();
         }
-        if !self.state.receives() {
-            return if segment.len > 0 { Err(Ignored::BeyondEnd) } else { Ok(()) };
+        if !self.connection.state.receives() {
+            return if self.segment.len > 0 { Err(Ignored::BeyondEnd) } else { Ok(()) };
         }
-        if let Some((echo, ago)) = self.clock.echo(segment, now) {
-            self.receiver.on_echo(echo, ago, segment.len);
+        if let Some((echo, ago)) = self.connection.clock.echo(self.segment, self.now) {
+            self.connection.receiver.on_echo(echo, ago, self.segment.len);
         }
-        self.receiver.on_segment(offset, segment.len, fin, segment.rtx, now, observer);
-        if self.receiver.at_end() {
-            self.on_peer_finished(now);
+        self.connection.receiver.on_segment(
+            offset,
+            self.segment.len,
+            fin,
+            self.segment.rtx,
+            self.now,
+            self.observer,
+        );
+        if self.connection.receiver.at_end() {
+            self.on_peer_finished();
         }
         Ok(())
     }
@@ -220,71 +222,55 @@ impl Connection {
     /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply." Old
     /// text and an old FIN are reported as duplicates (RFC 2883). The peer's own FIN restarts
     /// TIME-WAIT.
-    fn answer_unacceptable(
-        &mut self,
-        segment: &Segment,
-        offset: Option<u64>,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        let len = segment.len;
-        let fin = segment.flags.fin;
-        let rtx = segment.rtx;
+    fn answer_unacceptable(&mut self, offset: Option<u64>) {
+        let len = self.segment.len;
+        let fin = self.segment.flags.fin;
+        let rtx = self.segment.rtx;
         let numbers = len + u32::from(fin);
-        let old = |offset: &u64| offset + u64::from(numbers) <= self.receiver.next();
+        let old = |offset: &u64| offset + u64::from(numbers) <= self.connection.receiver.next();
         match offset.filter(old) {
-            Some(offset) if numbers > 0 && self.state.is_synchronised() => {
-                self.receiver.on_segment(offset, len, fin, rtx, now, observer);
-                self.receiver.demand_ack();
+            Some(offset) if numbers > 0 && self.connection.state.is_synchronised() => {
+                self.connection.receiver.on_segment(offset, len, fin, rtx, self.now, self.observer);
+                self.connection.receiver.demand_ack();
             }
-            _ if numbers > 0 => self.receiver.demand_ack(),
-            _ => self.challenge(now),
+            _ if numbers > 0 => self.connection.receiver.demand_ack(),
+            _ => self.challenge(),
         }
-        let again = |offset| offset + u64::from(numbers) == self.receiver.next();
-        if fin && self.state == State::TimeWait && offset.is_some_and(again) {
-            self.restart_time_wait(now);
+        let again = |offset| offset + u64::from(numbers) == self.connection.receiver.next();
+        if fin && self.connection.state == State::TimeWait && offset.is_some_and(again) {
+            self.restart_time_wait();
         }
     }
 
     /// Processes a reset. Only one with the exact number is accepted (RFC 5961, section 3.2).
-    fn on_reset(&mut self, exact: bool, now: Instant) -> Result<(), Ignored> {
+    fn on_reset(&mut self, exact: bool) -> Result<(), Ignored> {
         if !exact {
-            self.challenge(now);
+            self.challenge();
             return Err(Ignored::Reset);
         }
-        match self.state {
-            State::SynReceived if self.handshake.passive() => self.back_to_listen(),
-            State::SynReceived => self.fail(Error::Refused),
-            State::TimeWait => self.close(),
-            State::Closing | State::LastAck if self.sender.stream.data_acknowledged() => {
-                self.close()
+        match self.connection.state {
+            State::SynReceived if self.connection.handshake.passive() => self.back_to_listen(),
+            State::SynReceived => self.connection.fail(Error::Refused),
+            State::TimeWait => self.connection.close(),
+            State::Closing | State::LastAck
+                if self.connection.sender.stream.data_acknowledged() =>
+            {
+                self.connection.close()
             }
-            _ => self.fail(Error::Reset),
+            _ => self.connection.fail(Error::Reset),
         }
         Ok(())
     }
 
     /// Sends a challenge ACK, unless the limit is reached.
-    pub(super) fn challenge(&mut self, now: Instant) {
-        if self.challenges.allows(now) {
-            self.receiver.demand_ack();
+    pub(super) fn challenge(&mut self) {
+        if self.connection.challenges.allows(self.now) {
+            self.connection.receiver.demand_ack();
         }
     }
 
-    /// Adds timestamps to a reset, if they were negotiated. A reset without an acknowledgement
-    /// echoes nothing (RFC 7323, section 3.2).
-    pub(super) fn stamped(&self, reset: Segment, now: Instant) -> Segment {
-        let negotiated = !matches!(self.state, State::Listen | State::SynSent);
-        let stamps = self.clock.option(now).filter(|_| negotiated);
-        Segment { timestamps: stamps.map(|stamps| Timestamps { echo: 0, ..stamps }), ..reset }
-    }
-
-    /// Returns the reset with which this end aborts the connection.
-    pub(super) fn reset_segment(&self) -> Segment {
-        Segment {
-            seq: self.numbers.ours.add(1).at(self.sender.stream.nxt()),
-            flags: Flags { rst: true, ..Flags::default() },
-            ..Segment::default()
-        }
+    /// Reports that the segment was dropped.
+    pub(super) fn ignore(&mut self, reason: Ignored) {
+        ignore(reason, self.now, self.observer);
     }
 }

@@ -1,11 +1,11 @@
 //! The end of a connection: an orderly close from one side or both, or an abort (RFC 9293, sections
 //! 3.6 and 3.10.4 to 3.10.5).
 
-use unruffled_units::Instant;
-
+use super::arrival::Arrival;
 use super::timers::ConnectionTimer;
 use super::{Connection, ConnectionTimers, Error, State};
-use crate::segment::Segment;
+use crate::observer::Observer;
+use crate::segment::{Flags, Segment};
 
 impl Connection {
     /// Closes the sending direction. A FIN follows the last octet written, and the application may
@@ -30,30 +30,16 @@ impl Connection {
             State::Listen | State::SynSent | State::TimeWait => {}
             // Also in CLOSING and LAST-ACK, unlike in RFC 9293, section 3.10.5: the FIN may be
             // lost, and the peer would wait for it.
-            _ => self.reset = Some(Box::new(self.reset_segment())),
+            _ => {
+                let reset = Segment {
+                    seq: self.numbers.ours.add(1).at(self.sender.stream.nxt()),
+                    flags: Flags { rst: true, ..Flags::default() },
+                    ..Segment::default()
+                };
+                self.reset = Some(Box::new(reset));
+            }
         }
         self.fail(Error::Aborted);
-    }
-
-    /// Called when everything up to the peer's FIN has arrived.
-    pub(super) fn on_peer_finished(&mut self, now: Instant) {
-        match self.state {
-            State::Established => self.state = State::CloseWait,
-            State::FinWait1 => self.state = State::Closing,
-            State::FinWait2 => self.enter_time_wait(now),
-            _ => {}
-        }
-    }
-
-    /// Enters TIME-WAIT. Both ends have finished, but the last acknowledgement may be lost.
-    pub(super) fn enter_time_wait(&mut self, now: Instant) {
-        self.state = State::TimeWait;
-        self.timers = ConnectionTimers::new();
-        self.restart_time_wait(now);
-    }
-
-    pub(super) fn restart_time_wait(&mut self, now: Instant) {
-        self.timers.set(ConnectionTimer::TimeWait, now + self.config.msl * 2);
     }
 
     /// Returns whether the connection is in TIME-WAIT and a SYN may replace it with a new one,
@@ -75,5 +61,29 @@ impl Connection {
     pub(super) fn close(&mut self) {
         self.state = State::Closed;
         self.timers = ConnectionTimers::new();
+    }
+}
+
+impl<O: Observer> Arrival<'_, O> {
+    /// Called when everything up to the peer's FIN has arrived.
+    pub(super) fn on_peer_finished(&mut self) {
+        match self.connection.state {
+            State::Established => self.connection.state = State::CloseWait,
+            State::FinWait1 => self.connection.state = State::Closing,
+            State::FinWait2 => self.enter_time_wait(),
+            _ => {}
+        }
+    }
+
+    /// Enters TIME-WAIT. Both ends have finished, but the last acknowledgement may be lost.
+    pub(super) fn enter_time_wait(&mut self) {
+        self.connection.state = State::TimeWait;
+        self.connection.timers = ConnectionTimers::new();
+        self.restart_time_wait();
+    }
+
+    pub(super) fn restart_time_wait(&mut self) {
+        let due = self.now + self.connection.config.msl * 2;
+        self.connection.timers.set(ConnectionTimer::TimeWait, due);
     }
 }

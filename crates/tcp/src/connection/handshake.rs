@@ -3,9 +3,11 @@
 
 use unruffled_units::Instant;
 
+use super::arrival::Arrival;
 use super::path_mtu::MIN_MSS;
 use super::timers::ConnectionTimer;
-use super::{Connection, Error, State, ignore, reset_for};
+use super::transmit::Departure;
+use super::{Connection, Error, State, reset_for};
 use crate::SeqNr;
 use crate::observer::{Ignored, Observer};
 use crate::segment::{Flags, Segment};
@@ -61,6 +63,17 @@ impl Handshake {
         self.resent = retries > 0;
     }
 
+    /// The peer did not answer a SYN in time. Requests a retransmission and returns true, unless there
+    /// were `most` already.
+    pub(super) fn retry(&mut self, most: Option<u32>) -> bool {
+        if most.is_some_and(|most| self.retries >= most) {
+            return false;
+        }
+        self.retries += 1;
+        self.demand_again();
+        true
+    }
+
     /// Returns the MSS option of the peer's SYN.
     pub(super) fn peer_mss(&self) -> Option<u16> {
         self.peer_mss
@@ -72,177 +85,173 @@ impl Handshake {
     }
 }
 
-impl Connection {
+impl<O: Observer> Arrival<'_, O> {
     /// Processes a segment in LISTEN (RFC 9293, section 3.10.7.2).
-    pub(super) fn arrives_in_listen(
-        &mut self,
-        segment: &Segment,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        let flags = segment.flags;
+    pub(super) fn arrives_in_listen(&mut self) {
+        let flags = self.segment.flags;
         if flags.rst || flags.ack || !flags.syn {
             let reason = if flags.ack { Ignored::UnacceptableAck } else { Ignored::NoConnection };
-            self.reset = if flags.ack { reset_for(segment).map(Box::new) } else { None };
-            ignore(reason, now, observer);
+            self.connection.reset =
+                if flags.ack { reset_for(self.segment).map(Box::new) } else { None };
+            self.ignore(reason);
             return;
         }
-        self.read_syn(segment, now);
-        self.state = State::SynReceived;
-        self.handshake.demand();
+        self.read_syn();
+        self.connection.state = State::SynReceived;
+        self.connection.handshake.demand();
     }
 
     /// Processes a segment in SYN-SENT (RFC 9293, section 3.10.7.3).
-    pub(super) fn arrives_in_syn_sent(
-        &mut self,
-        segment: &Segment,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        let flags = segment.flags;
-        let acceptable = flags.ack && segment.ack == self.numbers.ours.add(1);
+    pub(super) fn arrives_in_syn_sent(&mut self) {
+        let flags = self.segment.flags;
+        let acceptable = flags.ack && self.segment.ack == self.connection.numbers.ours.add(1);
         if flags.ack && !acceptable {
-            self.reset = reset_for(segment).map(Box::new);
-            ignore(Ignored::UnacceptableAck, now, observer);
+            self.connection.reset = reset_for(self.segment).map(Box::new);
+            self.ignore(Ignored::UnacceptableAck);
         } else if flags.rst {
             if acceptable {
-                self.fail(Error::Refused);
+                self.connection.fail(Error::Refused);
             } else {
-                ignore(Ignored::Reset, now, observer);
+                self.ignore(Ignored::Reset);
             }
         } else if !flags.syn {
-            ignore(Ignored::NoConnection, now, observer);
+            self.ignore(Ignored::NoConnection);
         } else {
-            self.read_syn(segment, now);
+            self.read_syn();
             if acceptable {
-                self.establish(segment, now);
-                self.receiver.demand_ack();
+                self.establish();
+                self.connection.receiver.demand_ack();
             } else {
                 // Simultaneous open: this retransmits the SYN with an acknowledgement.
-                self.state = State::SynReceived;
-                self.handshake.demand_again();
+                self.connection.state = State::SynReceived;
+                self.connection.handshake.demand_again();
             }
         }
     }
 
-    pub(super) fn read_syn(&mut self, segment: &Segment, now: Instant) {
-        self.numbers.theirs = segment.seq;
-        self.sack = self.handshake.sack_offered() && segment.sack_permitted;
-        self.handshake.scale_offered = segment.window_scale;
-        if segment.window_scale.is_none() {
+    pub(super) fn read_syn(&mut self) {
+        self.connection.numbers.theirs = self.segment.seq;
+        self.connection.sack =
+            self.connection.handshake.sack_offered() && self.segment.sack_permitted;
+        self.connection.handshake.scale_offered = self.segment.window_scale;
+        if self.segment.window_scale.is_none() {
             // Not even before the handshake is complete (RFC 7323, section 2.2).
-            self.receiver.without_scale();
+            self.connection.receiver.without_scale();
         }
-        self.handshake.peer_mss = segment.mss;
-        self.clock.negotiate(segment.timestamps, now);
+        self.connection.handshake.peer_mss = self.segment.mss;
+        self.connection.clock.negotiate(self.segment.timestamps, self.now);
         // The window of a SYN is never scaled.
-        self.peer_window.scale = 0;
-        self.peer_window.last_field = segment.window;
-        self.sender.stream.set_window(0, u64::from(segment.window));
+        self.connection.peer_window.scale = 0;
+        self.connection.peer_window.last_field = self.segment.window;
+        self.connection.sender.stream.set_window(0, u64::from(self.segment.window));
     }
 
     /// Processes a SYN with the peer's initial number: a repeated one, or the first one in a
     /// simultaneous open.
-    pub(super) fn on_repeated_syn(
-        &mut self,
-        segment: &Segment,
-        now: Instant,
-    ) -> Result<(), Ignored> {
-        if self.state != State::SynReceived {
-            self.challenge(now);
+    pub(super) fn on_repeated_syn(&mut self) -> Result<(), Ignored> {
+        if self.connection.state != State::SynReceived {
+            self.challenge();
             return Err(Ignored::Syn);
         }
         // The answer echoes this SYN, not the first one, which may be seconds older (RFC 7323,
         // section 4.3). The whole SYN lies before the start of the stream.
-        self.clock.update_recent(segment, 0, 0, now);
-        let acknowledges = segment.flags.ack && segment.ack == self.numbers.ours.add(1);
-        if acknowledges && !self.handshake.passive {
+        self.connection.clock.update_recent(self.segment, 0, 0, self.now);
+        let acknowledges =
+            self.segment.flags.ack && self.segment.ack == self.connection.numbers.ours.add(1);
+        if acknowledges && !self.connection.handshake.passive {
             // Simultaneous open, RFC 9293, figure 7: their SYN-ACK acknowledges our SYN.
-            self.establish(segment, now);
+            self.establish();
         } else {
-            self.handshake.demand_again();
+            self.connection.handshake.demand_again();
         }
         Ok(())
     }
 
     /// Called when the peer has acknowledged the SYN: puts the negotiated options in force. The
     /// application may have finished in the meantime.
-    pub(super) fn establish(&mut self, segment: &Segment, now: Instant) {
-        self.state =
-            if self.sender.stream.finished() { State::FinWait1 } else { State::Established };
-        if let Some(first) = self.handshake.first.filter(|_| !self.handshake.resent) {
-            self.sender.sample_rtt(now.since(first), now);
-            self.receiver.on_handshake(now.since(first));
-        }
-        if self.config.window.lost_syn_is_congestion && self.handshake.retries > 0 {
-            self.sender.after_lost_syn();
-        }
-        self.handshake.due = false;
-        self.timers.stop(ConnectionTimer::Handshake);
-        self.on_answer(now);
-        if !self.sack {
-            self.sender.disable_sack(now);
-        }
-        if let Some(scale) = self.handshake.scale_offered {
-            // RFC 7323, section 2.3: a shift greater than 14 is taken for 14.
-            self.peer_window.scale = scale.min(14);
-        }
-        let peer_mss = self.handshake.peer_mss.map(u32::from);
-        if let Some(mss) = peer_mss.or(self.config.segments.peer_mss) {
-            self.max_segment = self.max_segment.min(mss.max(MIN_MSS));
-        }
-        self.sender.stream.set_mss(self.payload(0));
-        let window = if segment.flags.syn {
-            u64::from(segment.window)
+    pub(super) fn establish(&mut self) {
+        self.connection.state = if self.connection.sender.stream.finished() {
+            State::FinWait1
         } else {
-            u64::from(segment.window) << self.peer_window.scale
+            State::Established
         };
-        self.peer_window.update(0, 0);
-        self.sender.stream.set_window(0, window);
-        self.start_keep_alive(now);
-    }
-
-    /// Called when the peer did not answer a SYN in time.
-    pub(super) fn on_handshake_timer(&mut self) {
-        if self.config.timeouts.syn_retries.is_some_and(|most| self.handshake.retries >= most) {
-            self.give_up();
-            return;
+        if let Some(first) =
+            self.connection.handshake.first.filter(|_| !self.connection.handshake.resent)
+        {
+            self.connection.sender.sample_rtt(self.now.since(first), self.now);
+            self.connection.receiver.on_handshake(self.now.since(first));
         }
-        self.handshake.retries += 1;
-        self.handshake.demand_again();
-        self.sender.back_off();
+        if self.connection.config.window.lost_syn_is_congestion
+            && self.connection.handshake.retries > 0
+        {
+            self.connection.sender.after_lost_syn();
+        }
+        self.connection.handshake.due = false;
+        self.connection.timers.stop(ConnectionTimer::Handshake);
+        let timeouts = self.connection.config.timeouts;
+        self.connection.timers.on_answer(timeouts.give_up, self.now);
+        if !self.connection.sack {
+            self.connection.sender.disable_sack(self.now);
+        }
+        if let Some(scale) = self.connection.handshake.scale_offered {
+            // RFC 7323, section 2.3: a shift greater than 14 is taken for 14.
+            self.connection.peer_window.scale = scale.min(14);
+        }
+        let peer_mss = self.connection.handshake.peer_mss.map(u32::from);
+        if let Some(mss) = peer_mss.or(self.connection.config.segments.peer_mss) {
+            self.connection.max_segment = self.connection.max_segment.min(mss.max(MIN_MSS));
+        }
+        let payload = self.connection.room().payload(0);
+        self.connection.sender.stream.set_mss(payload);
+        let window = if self.segment.flags.syn {
+            u64::from(self.segment.window)
+        } else {
+            u64::from(self.segment.window) << self.connection.peer_window.scale
+        };
+        self.connection.peer_window.update(0, 0);
+        self.connection.sender.stream.set_window(0, window);
+        let Connection { idle, timers, .. } = &mut *self.connection;
+        idle.start(timeouts.keep_alive, timers, self.now);
     }
 
     /// Returns to LISTEN and drops the state of a failed attempt (RFC 9293, section 3.10.7.4).
     pub(super) fn back_to_listen(&mut self) {
-        self.state = State::Listen;
-        self.sack = self.handshake.sack_offered();
-        self.handshake = Handshake::new(self.handshake.passive, self.handshake.sack_offered);
-        self.timers.stop(ConnectionTimer::Handshake);
-        self.timers.stop(ConnectionTimer::GiveUp);
+        self.connection.state = State::Listen;
+        self.connection.sack = self.connection.handshake.sack_offered();
+        self.connection.handshake = Handshake::new(
+            self.connection.handshake.passive,
+            self.connection.handshake.sack_offered,
+        );
+        self.connection.timers.stop(ConnectionTimer::Handshake);
+        self.connection.timers.stop(ConnectionTimer::GiveUp);
         // The next peer is a different one, so the back-off does not apply to it.
-        self.sender.reset_backoff();
-        self.unreachable = None;
-        self.clock = super::Clock::new(&self.config);
-        self.receiver.reset_peer();
+        self.connection.sender.reset_backoff();
+        self.connection.idle.unreachable = None;
+        self.connection.clock = super::Clock::new(&self.connection.config);
+        self.connection.receiver.reset_peer();
     }
+}
 
+impl<O: Observer> Departure<'_, O> {
     /// Returns the SYN or the SYN-ACK.
-    pub(super) fn syn(&mut self, now: Instant) -> Segment {
-        self.handshake.first.get_or_insert(now);
-        self.timers.set(ConnectionTimer::Handshake, now + self.sender.handshake_timeout());
-        self.expect_answer(now);
-        let answering = self.state == State::SynReceived;
-        let offers_scale = !answering || self.handshake.scale_offered.is_some();
+    pub(super) fn syn(&mut self) -> Segment {
+        self.connection.handshake.first.get_or_insert(self.now);
+        self.connection
+            .timers
+            .set(ConnectionTimer::Handshake, self.now + self.connection.sender.handshake_timeout());
+        let give_up = self.connection.config.timeouts.give_up;
+        self.connection.timers.expect_answer(give_up, self.now);
+        let answering = self.connection.state == State::SynReceived;
+        let offers_scale = !answering || self.connection.handshake.scale_offered.is_some();
         Segment {
-            seq: self.numbers.ours,
-            ack: if answering { self.numbers.theirs.add(1) } else { SeqNr(0) },
+            seq: self.connection.numbers.ours,
+            ack: if answering { self.connection.numbers.theirs.add(1) } else { SeqNr(0) },
             flags: Flags { syn: true, ack: answering, ..Flags::default() },
-            window: self.receiver.window().syn_field(),
-            mss: Some(self.config.mss.min(u32::from(u16::MAX)) as u16),
-            window_scale: offers_scale.then(|| self.receiver.window().scale()),
-            sack_permitted: self.sack,
-            timestamps: self.clock.option(now),
+            window: self.connection.receiver.window().syn_field(),
+            mss: Some(self.connection.config.mss.min(u32::from(u16::MAX)) as u16),
+            window_scale: offers_scale.then(|| self.connection.receiver.window().scale()),
+            sack_permitted: self.connection.sack,
+            timestamps: self.connection.clock.option(self.now),
             ..Segment::default()
         }
     }

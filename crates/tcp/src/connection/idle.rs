@@ -3,8 +3,11 @@
 
 use unruffled_units::{Duration, Instant};
 
-use super::timers::ConnectionTimer;
+use super::timers::{ConnectionTimer, ConnectionTimers};
+use super::transmit::Departure;
 use super::{Connection, State};
+use crate::KeepAlive;
+use crate::observer::Unreachable;
 
 /// State of window probes and keep-alives.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,12 +22,40 @@ pub(super) struct Idle {
     last_arrival: Instant,
     /// Keep-alives without an answer so far.
     unanswered: u32,
+    /// The last unreachable report since a segment of the peer arrived.
+    pub(super) unreachable: Option<Unreachable>,
 }
 
 impl Idle {
     /// Returns whether a window probe or a keep-alive is due.
     pub(super) fn is_probe_due(&self) -> bool {
         self.window_probe_due || self.keep_alive_due
+    }
+
+    /// A window probe is due.
+    pub(super) fn on_persist_timer(&mut self) {
+        self.backoff += 1;
+        self.window_probe_due = true;
+    }
+
+    /// Starts keep-alives, if there are any.
+    pub(super) fn start(
+        &mut self,
+        keep_alive: Option<KeepAlive>,
+        timers: &mut ConnectionTimers,
+        now: Instant,
+    ) {
+        self.last_arrival = now;
+        if let Some(keep_alive) = keep_alive {
+            timers.set(ConnectionTimer::KeepAlive, now + keep_alive.idle);
+        }
+    }
+
+    /// An acceptable segment has arrived.
+    pub(super) fn on_acceptable(&mut self, now: Instant) {
+        self.unreachable = None;
+        self.last_arrival = now;
+        self.unanswered = 0;
     }
 
     /// Returns the time at which the peer will have been silent for `span`.
@@ -34,70 +65,6 @@ impl Idle {
 }
 
 impl Connection {
-    /// Starts the user timeout when a segment that requires an answer is sent.
-    pub(super) fn expect_answer(&mut self, now: Instant) {
-        if let Some(timeout) = self.config.timeouts.give_up
-            && !self.timers.runs(ConnectionTimer::GiveUp)
-        {
-            self.timers.set(ConnectionTimer::GiveUp, now + timeout);
-        }
-    }
-
-    /// Restarts the user timeout after an answer: progress, or a closed window. A peer may keep the
-    /// connection open with a closed window indefinitely.
-    #[inline]
-    pub(super) fn on_answer(&mut self, now: Instant) {
-        if let Some(timeout) = self.config.timeouts.give_up
-            && self.timers.runs(ConnectionTimer::GiveUp)
-        {
-            self.timers.set(ConnectionTimer::GiveUp, now + timeout);
-        }
-    }
-
-    /// Stops the user timeout when no answer is outstanding.
-    pub(super) fn stop_expecting(&mut self) {
-        if !self.sender.stream.outstanding() && !self.timers.runs(ConnectionTimer::Persist) {
-            self.timers.stop(ConnectionTimer::GiveUp);
-        }
-    }
-
-    /// Called when nothing more can be sent now. If a closed window is the reason, this starts
-    /// probes, because the segment that opens the window can be lost.
-    pub(super) fn watch_window(&mut self, now: Instant) {
-        if !self.sender.stream.blocked_by_window() {
-            // Also when the timer has just expired and what fits into the window was sent.
-            self.timers.stop(ConnectionTimer::Persist);
-            self.idle.backoff = 0;
-        } else if !self.timers.runs(ConnectionTimer::Persist) {
-            let wait = self.sender.estimates().rto * (1 << self.idle.backoff.min(16));
-            // A peer must be probed before it can be given up for not answering.
-            let limit = self.config.timeouts.give_up.map_or(wait, |timeout| timeout / 2);
-            self.timers
-                .set(ConnectionTimer::Persist, now + wait.min(self.config.rto.max).min(limit));
-            self.expect_answer(now);
-        }
-    }
-
-    /// Called when a window probe is due.
-    pub(super) fn on_persist_timer(&mut self) {
-        self.idle.backoff += 1;
-        self.idle.window_probe_due = true;
-    }
-
-    pub(super) fn start_keep_alive(&mut self, now: Instant) {
-        self.idle.last_arrival = now;
-        if let Some(keep_alive) = self.config.timeouts.keep_alive {
-            self.timers.set(ConnectionTimer::KeepAlive, now + keep_alive.idle);
-        }
-    }
-
-    /// Called when an acceptable segment arrived.
-    pub(super) fn on_acceptable(&mut self, now: Instant) {
-        self.unreachable = None;
-        self.idle.last_arrival = now;
-        self.idle.unanswered = 0;
-    }
-
     pub(super) fn on_keep_alive_timer(&mut self, now: Instant) {
         let Some(keep_alive) = self.config.timeouts.keep_alive else { return };
         if !self.state.is_synchronised() || self.state == State::TimeWait {
@@ -115,6 +82,34 @@ impl Connection {
             self.idle.unanswered += 1;
             self.idle.keep_alive_due = true;
             self.timers.set(ConnectionTimer::KeepAlive, now + keep_alive.interval);
+        }
+    }
+}
+
+impl<O> Departure<'_, O> {
+    /// Stops the user timeout when no answer is outstanding.
+    pub(super) fn stop_expecting(&mut self) {
+        let Connection { sender, timers, .. } = &mut *self.connection;
+        if !sender.stream.outstanding() && !timers.runs(ConnectionTimer::Persist) {
+            timers.stop(ConnectionTimer::GiveUp);
+        }
+    }
+
+    /// Called when nothing more can be sent now. If a closed window is the reason, this starts probes,
+    /// because the segment that opens the window can be lost.
+    pub(super) fn watch_window(&mut self) {
+        let Connection { config, sender, timers, idle, .. } = &mut *self.connection;
+        if !sender.stream.blocked_by_window() {
+            // Also when the timer has just expired and what fits into the window was sent.
+            timers.stop(ConnectionTimer::Persist);
+            idle.backoff = 0;
+        } else if !timers.runs(ConnectionTimer::Persist) {
+            let wait = sender.estimates().rto * (1 << idle.backoff.min(16));
+            // A peer must be probed before it can be given up for not answering.
+            let give_up = config.timeouts.give_up;
+            let limit = give_up.map_or(wait, |timeout| timeout / 2);
+            timers.set(ConnectionTimer::Persist, self.now + wait.min(config.rto.max).min(limit));
+            timers.expect_answer(give_up, self.now);
         }
     }
 }

@@ -56,8 +56,8 @@ impl Connection {
                 self.timers.stop(ConnectionTimer::KeepAlive);
             }
             Some(_) if before.is_none() => {
-                self.on_acceptable(now);
-                self.start_keep_alive(now);
+                self.idle.on_acceptable(now);
+                self.idle.start(keep_alive, &mut self.timers, now);
             }
             Some(keep_alive) => {
                 let due = self.idle.silent_until(keep_alive.idle);

@@ -4,6 +4,7 @@
 
 use unruffled_units::Instant;
 
+use super::arrival::Arrival;
 use super::timestamps::Clock;
 use super::{Connection, State};
 use crate::receiver::ReceiveWindow;
@@ -45,7 +46,7 @@ impl Connection {
         now: Instant,
     ) -> Self {
         let mut connection = Self::listen(config, variant);
-        connection.read_syn(syn, now);
+        Arrival { connection: &mut connection, segment: syn, now, observer: &mut () }.read_syn();
         connection.state = State::SynReceived;
         connection.handshake.resume(answered, retries);
         connection

@@ -26,28 +26,48 @@ fn sack_option(blocks: usize) -> u32 {
     if blocks == 0 { 0 } else { 4 + 8 * blocks as u32 }
 }
 
-impl Connection {
+/// Room for options and payload in a segment.
+pub(super) struct SegmentRoom {
+    /// Largest segment that the peer and the path allow.
+    max_segment: u32,
+    /// Whether options reduce the payload.
+    count_options: bool,
+    /// Whether segments carry timestamps.
+    timestamps: bool,
+}
+
+impl SegmentRoom {
     /// Returns the largest payload that fits beside `blocks` SACK blocks.
     pub(super) fn payload(&self, blocks: usize) -> u32 {
-        if !self.config.segments.count_options {
+        if !self.count_options {
             return self.max_segment;
         }
-        let timestamps = if self.clock.on() { TIMESTAMPS } else { 0 };
+        let timestamps = if self.timestamps { TIMESTAMPS } else { 0 };
         self.max_segment.max(MIN_MSS) - timestamps - sack_option(blocks)
     }
 
     /// Returns how many SACK blocks fit beside the other options.
     pub(super) fn most_blocks(&self) -> usize {
-        if self.clock.on() { 3 } else { SackBlocks::CAPACITY }
+        if self.timestamps { 3 } else { SackBlocks::CAPACITY }
     }
 
     /// Returns how many SACK blocks fit beside `len` octets of payload.
     pub(super) fn blocks_beside(&self, len: u32) -> usize {
         let most = self.most_blocks();
-        if !self.config.segments.count_options {
+        if !self.count_options {
             return most;
         }
         (1..=most).rev().find(|&blocks| len <= self.payload(blocks)).unwrap_or(0)
+    }
+}
+
+impl Connection {
+    pub(super) fn room(&self) -> SegmentRoom {
+        SegmentRoom {
+            max_segment: self.max_segment,
+            count_options: self.config.segments.count_options,
+            timestamps: self.clock.on(),
+        }
     }
 
     /// Processes an ICMP message that a packet was too big for a link whose MTU is `mtu`, or 0 if
@@ -84,9 +104,9 @@ impl Connection {
             ignore(Ignored::StaleMtu, now, observer);
             return;
         }
-        self.sender.stream.set_mss(self.payload(0));
+        self.sender.stream.set_mss(self.room().payload(0));
         self.max_segment = max_segment;
-        self.sender.lower_mss(self.payload(0), now);
+        self.sender.lower_mss(self.room().payload(0), now);
         observer.on_event(now, &Event::PathMtu { mtu: max_segment + headers });
     }
 }

@@ -1,6 +1,6 @@
 //! Timers of the connection itself. The sender and the receiver have others.
 
-use unruffled_units::Instant;
+use unruffled_units::{Duration, Instant};
 
 /// Purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,27 @@ impl ConnectionTimers {
 
     pub(super) fn runs(&self, timer: ConnectionTimer) -> bool {
         self.due[timer as usize] != Instant::MAX
+    }
+
+    /// Starts the user timeout `give_up`, if there is one, when a segment that requires an answer is
+    /// sent.
+    pub(super) fn expect_answer(&mut self, give_up: Option<Duration>, now: Instant) {
+        if let Some(timeout) = give_up
+            && !self.runs(ConnectionTimer::GiveUp)
+        {
+            self.set(ConnectionTimer::GiveUp, now + timeout);
+        }
+    }
+
+    /// Restarts the user timeout after an answer: progress, or a closed window. A peer may keep the
+    /// connection open with a closed window indefinitely.
+    #[inline]
+    pub(super) fn on_answer(&mut self, give_up: Option<Duration>, now: Instant) {
+        if let Some(timeout) = give_up
+            && self.runs(ConnectionTimer::GiveUp)
+        {
+            self.set(ConnectionTimer::GiveUp, now + timeout);
+        }
     }
 
     /// Returns when `timer` is due, if it runs.

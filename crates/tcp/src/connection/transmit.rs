@@ -4,68 +4,84 @@ use unruffled_units::Instant;
 
 use super::{Connection, State};
 use crate::observer::{Event, Observer};
-use crate::segment::{Flags, SackBlocks, Segment};
+use crate::segment::{Flags, SackBlocks, Segment, Timestamps};
 use crate::sender::Transmission;
+
+/// A poll for the next segment of a connection.
+pub(super) struct Departure<'a, O> {
+    pub(super) connection: &'a mut Connection,
+    pub(super) now: Instant,
+    pub(super) observer: &'a mut O,
+}
 
 impl Connection {
     /// Returns the next segment to send, if any.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
+        Departure { connection: self, now, observer }.poll()
+    }
+}
+
+impl<O: Observer> Departure<'_, O> {
+    #[inline(always)]
+    fn poll(&mut self) -> Option<Segment> {
         if !self.only_data_or_ack() {
-            return self.next_segment(now, observer);
+            return self.next_segment();
         }
-        let outgoing = match self.sender.poll(now) {
-            Some(transmission) => self.send(transmission, now, observer),
-            None if self.sender.stream.blocked_by_window() => {
-                return self.next_segment(now, observer);
+        let outgoing = match self.connection.sender.poll(self.now) {
+            Some(transmission) => self.send(transmission),
+            None if self.connection.sender.stream.blocked_by_window() => {
+                return self.next_segment();
             }
-            None if !self.receiver.ack_due() => return None,
+            None if !self.connection.receiver.ack_due() => return None,
             None => self.acknowledgement(),
         };
-        Some(self.segment(&outgoing, now))
+        Some(self.segment(&outgoing))
     }
 
     /// Returns whether only data or an acknowledgement can be sent: the connection is established,
     /// nothing else is due, and no timer has to be set or stopped.
     #[inline(always)]
     fn only_data_or_ack(&self) -> bool {
-        self.state == State::Established
-            && self.reset.is_none()
-            && !self.receiver.was_read()
-            && !self.idle.is_probe_due()
-            && self.timers.next().is_none()
-            && (!self.config.segments.count_options || self.sender.idle())
+        self.connection.state == State::Established
+            && self.connection.reset.is_none()
+            && !self.connection.receiver.was_read()
+            && !self.connection.idle.is_probe_due()
+            && self.connection.timers.next().is_none()
+            && (!self.connection.config.segments.count_options || self.connection.sender.idle())
     }
 
     #[inline(never)]
-    fn next_segment(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
-        if self.reset.is_some() || !self.state.is_synchronised() {
-            return self.reset_or_handshake(now);
+    fn next_segment(&mut self) -> Option<Segment> {
+        if self.connection.reset.is_some() || !self.connection.state.is_synchronised() {
+            return self.reset_or_handshake();
         }
-        self.receiver.moderate(now);
-        let outgoing = match self.state {
+        self.connection.receiver.moderate(self.now);
+        let outgoing = match self.connection.state {
             State::TimeWait => None,
-            _ => self.data(now, observer),
+            _ => self.data(),
         };
         let outgoing = match outgoing {
-            None if !self.receiver.ack_due() => return None,
+            None if !self.connection.receiver.ack_due() => return None,
             None => self.acknowledgement(),
             Some(data) => data,
         };
-        Some(self.segment(&outgoing, now))
+        Some(self.segment(&outgoing))
     }
 
     /// Returns a reset, or a segment of the handshake.
     #[inline(never)]
-    fn reset_or_handshake(&mut self, now: Instant) -> Option<Segment> {
-        if let Some(reset) = self.reset.take() {
-            return Some(self.stamped(*reset, now));
+    fn reset_or_handshake(&mut self) -> Option<Segment> {
+        if let Some(reset) = self.connection.reset.take() {
+            return Some(self.stamped(*reset));
         }
-        self.receiver.moderate(now);
-        match self.state {
-            State::SynSent | State::SynReceived if self.handshake.take_due() => Some(self.syn(now)),
-            State::SynReceived if self.receiver.ack_due() => {
-                Some(self.segment(&self.acknowledgement(), now))
+        self.connection.receiver.moderate(self.now);
+        match self.connection.state {
+            State::SynSent | State::SynReceived if self.connection.handshake.take_due() => {
+                Some(self.syn())
+            }
+            State::SynReceived if self.connection.receiver.ack_due() => {
+                Some(self.segment(&self.acknowledgement()))
             }
             _ => None,
         }
@@ -73,95 +89,102 @@ impl Connection {
 
     /// Returns an acknowledgement without data.
     fn acknowledgement(&self) -> Outgoing {
-        let offset = self.sender.stream.nxt();
-        let rtx = self.receiver.answers_rtx();
+        let offset = self.connection.sender.stream.nxt();
+        let rtx = self.connection.receiver.answers_rtx();
         Outgoing { offset, rtx, ..Outgoing::default() }
     }
 
     /// Returns data, or a probe.
     #[inline]
-    fn data(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Outgoing> {
-        if !self.sender.idle() && self.config.segments.count_options {
-            let blocks = if self.sack { self.receiver.block_count() } else { 0 };
-            self.sender.stream.set_mss(self.payload(blocks.min(self.most_blocks())));
+    fn data(&mut self) -> Option<Outgoing> {
+        if !self.connection.sender.idle() && self.connection.config.segments.count_options {
+            let blocks =
+                if self.connection.sack { self.connection.receiver.block_count() } else { 0 };
+            let room = self.connection.room();
+            let payload = room.payload(blocks.min(room.most_blocks()));
+            self.connection.sender.stream.set_mss(payload);
         }
-        if let Some(transmission) = self.sender.poll(now) {
-            return Some(self.send(transmission, now, observer));
+        if let Some(transmission) = self.connection.sender.poll(self.now) {
+            return Some(self.send(transmission));
         }
-        if self.idle.is_probe_due() {
-            return self.probe(now, observer);
+        if self.connection.idle.is_probe_due() {
+            return self.probe();
         }
-        self.watch_window(now);
+        self.watch_window();
         self.stop_expecting();
         None
     }
 
     /// Returns the window probe or keep-alive that is due.
     #[inline(never)]
-    fn probe(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Outgoing> {
-        if std::mem::take(&mut self.idle.window_probe_due)
-            && let Some(transmission) = self.sender.probe_window(now)
+    fn probe(&mut self) -> Option<Outgoing> {
+        if std::mem::take(&mut self.connection.idle.window_probe_due)
+            && let Some(transmission) = self.connection.sender.probe_window(self.now)
         {
-            observer.on_event(now, &Event::WindowProbe);
-            let registered = self.sender.stream.outstanding();
-            self.watch_window(now);
+            self.observer.on_event(self.now, &Event::WindowProbe);
+            let registered = self.connection.sender.stream.outstanding();
+            self.watch_window();
             if registered {
-                return Some(self.send(transmission, now, observer));
+                return Some(self.send(transmission));
             }
             let Transmission { offset, len, .. } = transmission;
             return Some(Outgoing { offset, len, ..Outgoing::default() });
         }
-        self.watch_window(now);
+        self.watch_window();
         self.stop_expecting();
-        std::mem::take(&mut self.idle.keep_alive_due).then(|| {
-            observer.on_event(now, &Event::KeepAlive);
+        std::mem::take(&mut self.connection.idle.keep_alive_due).then(|| {
+            self.observer.on_event(self.now, &Event::KeepAlive);
             // The number before the next one is never acceptable, so the peer must answer.
-            let offset = self.sender.stream.nxt().wrapping_sub(1);
+            let offset = self.connection.sender.stream.nxt().wrapping_sub(1);
             Outgoing { offset, ..Outgoing::default() }
         })
     }
 
     #[inline(always)]
-    fn send(
-        &mut self,
-        transmission: Transmission,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> Outgoing {
+    fn send(&mut self, transmission: Transmission) -> Outgoing {
         let Transmission { offset, len, fin, cause } = transmission;
-        observer.on_event(now, &Event::Sent { offset, len, cause });
-        self.expect_answer(now);
+        self.observer.on_event(self.now, &Event::Sent { offset, len, cause });
+        let give_up = self.connection.config.timeouts.give_up;
+        self.connection.timers.expect_answer(give_up, self.now);
         // The segment ends with the last octet written so far.
-        let psh = len > 0 && offset + u64::from(len) == self.sender.stream.written();
-        let rtx = self.sender.stream.times_originals() && cause.is_some();
+        let psh = len > 0 && offset + u64::from(len) == self.connection.sender.stream.written();
+        let rtx = self.connection.sender.stream.times_originals() && cause.is_some();
         Outgoing { offset, len, fin, psh, rtx }
     }
 
     /// Builds the segment, which acknowledges everything that has arrived.
     #[inline(always)]
-    fn segment(&mut self, outgoing: &Outgoing, now: Instant) -> Segment {
+    fn segment(&mut self, outgoing: &Outgoing) -> Segment {
         let &Outgoing { offset, len, fin, psh, rtx } = outgoing;
         let mut sack = SackBlocks::default();
         let mut whole = true;
-        if self.sack && self.receiver.block_count() > 0 {
-            let origin = self.numbers.theirs.add(1);
-            let limit = self.blocks_beside(len);
+        if self.connection.sack && self.connection.receiver.block_count() > 0 {
+            let origin = self.connection.numbers.theirs.add(1);
+            let limit = self.connection.room().blocks_beside(len);
             whole = limit > 0;
-            self.receiver.blocks(limit, |l, r| sack.push(origin.at(l), origin.at(r)));
+            self.connection.receiver.blocks(limit, |l, r| sack.push(origin.at(l), origin.at(r)));
         }
         let segment = Segment {
-            seq: self.numbers.ours.add(1).at(offset),
-            ack: self.numbers.theirs.add(1).at(self.receiver.next()),
+            seq: self.connection.numbers.ours.add(1).at(offset),
+            ack: self.connection.numbers.theirs.add(1).at(self.connection.receiver.next()),
             len,
             flags: Flags { ack: true, fin, psh, ..Flags::default() },
-            window: self.receiver.advertise(),
+            window: self.connection.receiver.advertise(),
             sack,
-            timestamps: self.clock.option(now),
+            timestamps: self.connection.clock.option(self.now),
             rtx,
             ..Segment::default()
         };
-        self.receiver.acknowledged(whole);
+        self.connection.receiver.acknowledged(whole);
         segment
+    }
+
+    /// Adds timestamps to a reset, if they were negotiated. A reset without an acknowledgement
+    /// echoes nothing (RFC 7323, section 3.2).
+    pub(super) fn stamped(&self, reset: Segment) -> Segment {
+        let negotiated = !matches!(self.connection.state, State::Listen | State::SynSent);
+        let stamps = self.connection.clock.option(self.now).filter(|_| negotiated);
+        Segment { timestamps: stamps.map(|stamps| Timestamps { echo: 0, ..stamps }), ..reset }
     }
 }
 

@@ -31,7 +31,7 @@ impl Connection {
             ignore(Ignored::StaleUnreachable, now, observer);
             return;
         }
-        self.unreachable = Some(what);
+        self.idle.unreachable = Some(what);
         observer.on_event(now, &Event::Unreachable { what });
         if self.state == State::SynSent && what == Unreachable::Port {
             self.fail(Error::Refused);
@@ -40,14 +40,14 @@ impl Connection {
 
     /// Returns the last unreachable report, if no segment of the peer has arrived since.
     pub fn unreachable(&self) -> Option<Unreachable> {
-        self.unreachable
+        self.idle.unreachable
     }
 
     /// Ends the connection because the peer has been silent for too long. The error is
     /// [`Error::Unreachable`] if a node has reported the peer as unreachable since its last
     /// segment.
     pub(super) fn give_up(&mut self) {
-        let known = self.unreachable.map(|_| Error::Unreachable);
+        let known = self.idle.unreachable.map(|_| Error::Unreachable);
         self.fail(known.unwrap_or(Error::TimedOut));
     }
 }

@@ -42,12 +42,23 @@ pub(crate) enum Dropped {
     Extreme,
 }
 
+/// Limits from the connection's settings.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Bound on cwnd, in packets.
+    cwnd: f64,
+    /// Bound on mxrtt.
+    mxrtt: Duration,
+    /// Maximum number of packets per acknowledgement that grow the window (RFC 3465).
+    byte_counting: u32,
+    growth: Growth,
+}
+
 /// The state of the tables. Windows are in packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Tables {
     settings: Settings,
-    max_cwnd: f64,
-    max_mxrtt: Duration,
+    limits: Limits,
     slow_start: bool,
     window: Window,
     /// In seconds, and zero before the first sample.
@@ -61,9 +72,6 @@ pub(crate) struct Tables {
     answered_sent: Option<Instant>,
     /// Number of packets that the current acknowledgement covers for the first time.
     covered: u32,
-    /// Maximum number of packets per acknowledgement that grow the window (RFC 3465).
-    byte_counting: u32,
-    growth: Growth,
     /// The last flush ended because there was no data to send, or no room for it at the peer.
     data_limited: bool,
     /// Time of the last acknowledgement that covered a packet for the first time, or of the first
@@ -86,8 +94,12 @@ impl Tables {
     pub(super) fn new(config: &Config, settings: &Settings) -> Self {
         Self {
             settings: *settings,
-            max_cwnd: config.window.max.map_or(f64::INFINITY, f64::from),
-            max_mxrtt: config.rto.max,
+            limits: Limits {
+                cwnd: config.window.max.map_or(f64::INFINITY, f64::from),
+                mxrtt: config.rto.max,
+                byte_counting: config.window.byte_counting,
+                growth: config.ns2.growth,
+            },
             // Lines 1 to 4b. Line 2 sets the window to 1. Here the initial window is configurable,
             // as for every sender.
             slow_start: true,
@@ -99,8 +111,6 @@ impl Tables {
             extreme_reached: false,
             answered_sent: None,
             covered: 0,
-            byte_counting: config.window.byte_counting,
-            growth: config.ns2.growth,
             data_limited: false,
             silent_since: Instant::ZERO,
             lists: Lists::default(),
@@ -136,7 +146,7 @@ impl Tables {
     /// Computes mxrtt by line 15.
     fn update_mxrtt(&mut self) {
         let mxrtt = Duration::from_secs_f64(self.settings.beta * self.srtt);
-        self.mxrtt = mxrtt.min(self.max_mxrtt).max(MIN_MXRTT);
+        self.mxrtt = mxrtt.min(self.limits.mxrtt).max(MIN_MXRTT);
     }
 
     /// Returns whether the condition of line 24a holds.
@@ -185,7 +195,7 @@ impl Tables {
     /// ACK received", section 3.1), but with byte counting several of them grow the window (RFC
     /// 3465). The window grows to at most `growth_limit`.
     pub(crate) fn on_ack(&mut self, now: Instant, growth_limit: f64) {
-        let counted = f64::from(std::mem::take(&mut self.covered).min(self.byte_counting));
+        let counted = f64::from(std::mem::take(&mut self.covered).min(self.limits.byte_counting));
         // The packet "whose acknowledgment just arrived" is the first one covered. Its arrival made
         // the receiver acknowledge the packets behind it, which may have arrived long before.
         let Some(sent) = self.answered_sent.take() else { return };
@@ -207,7 +217,7 @@ impl Tables {
         }
         // The paper's senders always have data. The window of a sender without data would grow
         // without bound.
-        if !self.growth.grows(!self.data_limited) {
+        if !self.limits.growth.grows(!self.data_limited) {
             return;
         }
         let window = &mut self.window;
@@ -220,7 +230,7 @@ impl Tables {
             self.slow_start = false;
             window.cwnd += counted / cwnd;
         }
-        window.cwnd = window.cwnd.min(self.max_cwnd.min(growth_limit));
+        window.cwnd = window.cwnd.min(self.limits.cwnd.min(growth_limit));
     }
 
     /// Time of the next check for drops. Table 1 has no backoff, so it would send a packet every
@@ -233,7 +243,7 @@ impl Tables {
         let Some((_, packet)) = self.lists.earliest().filter(|_| basic) else {
             return Some(next);
         };
-        let silence = packet.time.since(self.silent_since).min(self.max_mxrtt);
+        let silence = packet.time.since(self.silent_since).min(self.limits.mxrtt);
         Some(if silence >= MIN_SILENCE { next.max(packet.time + silence) } else { next })
     }
 
@@ -290,7 +300,9 @@ impl Tables {
                 // Lines 8a and 9 of Table 3.
                 Form::Extreme if packet.cwnd > 1.0 => self.window.cwnd = packet.cwnd / 2.0,
                 // Line 9b.
-                Form::Extreme => self.mxrtt = (self.mxrtt * 2).min(self.max_mxrtt.max(self.mxrtt)),
+                Form::Extreme => {
+                    self.mxrtt = (self.mxrtt * 2).min(self.limits.mxrtt.max(self.mxrtt))
+                }
             }
             // Line 10.
             self.window.ssthresh = self.window.cwnd;

@@ -364,7 +364,7 @@ fn the_window_does_not_grow_while_data_limits_the_sender() {
 fn a_delayed_acknowledgement_grows_the_window_by_two_only_with_byte_counting() {
     for (byte_counting, cwnd) in [(1, 5.0), (2, 6.0)] {
         let mut run = Run::timed(4);
-        run.pr.byte_counting = byte_counting;
+        run.pr.limits.byte_counting = byte_counting;
         run.flush(at(0));
         run.ack([0, 1], at(100));
         assert_eq!(run.cwnd(), cwnd);
