@@ -58,7 +58,7 @@ fn a_transfer_that_never_fills_its_path_does_not_tell_what_it_cost() {
         let mut found = transfers(&analysis);
         price("h", &mut found, never());
         let text = found[0].cost_in_words().expect("reordering slowed it");
-        let wanted = "What it cost cannot be told: it never filled its path, whose rate";
+        let wanted = "Its cost is unknown: it never filled its path, whose rate";
         assert!(text.starts_with(wanted), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! One key of a sweep and its values.
+//! A key of a sweep with its values.
 
 use std::collections::BTreeSet;
 
@@ -8,54 +8,54 @@ use unruffled_units::hint;
 
 use super::quantity::number;
 
-/// A key and what it is set to.
+/// A swept key with its values.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
-    /// The key, as `--set` takes it.
+    /// The key, as in `--set`.
     pub(super) key: String,
     pub(super) values: Values,
 }
 
-/// What a key is set to.
+/// The values of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Values {
-    /// These, as TOML.
+    /// A list of values, as TOML.
     List(Vec<String>),
     Range(Range),
 }
 
-/// From one value to another of the same unit.
+/// A range between two values with the same unit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Range {
     from: f64,
     to: f64,
     unit: String,
-    /// Written with a decimal point, as results print numbers without a unit.
+    /// Whether values without a unit have a decimal point, as numbers in results do.
     decimal: bool,
-    /// Even on a logarithmic scale.
+    /// Whether values are spaced evenly on a logarithmic scale.
     log: bool,
-    /// Whole numbers only.
+    /// Whether values are rounded to whole numbers.
     whole: bool,
-    /// How many values a grid takes of it.
+    /// The number of values in a grid; none in samples.
     count: Option<usize>,
 }
 
-/// Values of one key at most.
-const MOST: usize = 1_000_000;
+/// The most values of a key.
+const MAX_VALUES: usize = 1_000_000;
 
-/// Keys of a scenario that are none of a point's: they stand beside the scenario.
+/// Keys of a scenario that cannot be swept; a grid file has them beside `scenario`.
 const NOT_SWEPT: [&str; 3] = ["name", "seeds", "variants"];
 
-/// Reads all keys of a section of the grid file `source`.
+/// Reads the keys of a section of the grid file `source`.
 ///
 /// # Errors
-/// A key that cannot be swept, or values that make no sense: says where, and what was expected.
+/// A key that cannot be swept, or invalid values. The error names the place and what was expected.
 pub(super) fn read_all(
     section: &str,
     value: Option<&Value>,
     source: &Document,
 ) -> Result<Vec<Axis>, Error> {
-    // A table whose `from` is a list or a table holds keys, one of them named `from`.
+    // If `from` is a list or a table, it is a key of the scenario and not the start of a range.
     let is_range =
         |table: &Table| table.get("from").is_some_and(|v| !v.is_array() && !v.is_table());
     let keys = keys_of(value, is_range);
@@ -68,10 +68,10 @@ pub(super) fn read_all(
         }
         let axis = Axis::read(key.clone(), value).map_err(wrong)?;
         if section != "grid" && axis.is_counted() {
-            let message = "expected a range without count or step: points says how many are drawn";
+            let message = "expected a range without count or step: the sample has points";
             return Err(wrong(message.to_owned()));
         }
-        // A sample may draw a value more often than others; a grid would count its runs twice.
+        // A repeated value is drawn more often in a sample; in a grid its runs would count twice.
         match repeated(value).filter(|_| section == "grid") {
             Some(value) => Err(wrong(format!("{value} stands twice: expected each value once"))),
             None => Ok(axis),
@@ -81,10 +81,10 @@ pub(super) fn read_all(
 }
 
 impl Axis {
-    /// Reads what a file has for `key`.
+    /// Reads the values of `key`.
     ///
     /// # Errors
-    /// What was expected.
+    /// A message that names what was expected.
     fn read(key: String, value: &Value) -> Result<Self, String> {
         let values = match value {
             Value::Array(items) if !items.is_empty() => {
@@ -96,15 +96,15 @@ impl Axis {
         Ok(Self { key, values })
     }
 
-    /// Whether it is a range that says how many values it has.
+    /// Returns whether the axis is a range with a number of values.
     fn is_counted(&self) -> bool {
         matches!(&self.values, Values::Range(range) if range.count.is_some())
     }
 
-    /// All values, for a grid.
+    /// Returns all values, for a grid.
     ///
     /// # Errors
-    /// A range that does not say how many it has.
+    /// A range without a number of values.
     pub(super) fn all(&self) -> Result<Vec<String>, String> {
         match &self.values {
             Values::List(list) => Ok(list.clone()),
@@ -115,14 +115,14 @@ impl Axis {
                     _ => i as f64 / (count - 1) as f64,
                 };
                 let mut values: Vec<String> = (0..count).map(|i| range.at(at(i))).collect();
-                // Rounding to whole numbers may give one twice.
+                // Rounding to whole numbers may repeat a value.
                 values.dedup();
                 Ok(values)
             }
         }
     }
 
-    /// The value at this share of the way, from 0 to 1 (1 excluded), for a sample.
+    /// Returns the value at a fraction of the axis, from 0 to 1, for a sample.
     pub(super) fn at(&self, share: f64) -> String {
         match &self.values {
             Values::List(list) => {
@@ -135,6 +135,10 @@ impl Axis {
 }
 
 impl Range {
+    /// Reads a range.
+    ///
+    /// # Errors
+    /// A message that names what was expected.
     fn read(table: &Table) -> Result<Self, String> {
         let known = ["from", "to", "count", "step", "scale", "whole"];
         if let Some(unknown) = table.keys().find(|key| !known.contains(&key.as_str())) {
@@ -147,7 +151,8 @@ impl Range {
                 format!("{name}: expected a number, with its unit if it has one, found {value}")
             })
         };
-        let ((from, unit), (to, other)) = (end("from")?, end("to")?);
+        let (from, unit) = end("from")?;
+        let (to, other) = end("to")?;
         let is_decimal = |name| table.get(name).is_some_and(Value::is_float);
         let decimal = is_decimal("from") || is_decimal("to");
         if unit != other {
@@ -173,8 +178,11 @@ impl Range {
             (Some(_), Some(_)) => return Err("expected count or step, not both".to_owned()),
             (Some(count), None) => {
                 let count = count.as_integer().and_then(|n| usize::try_from(n).ok());
-                let count = count.filter(|n| (1..=MOST).contains(n));
-                Some(count.ok_or(format!("count: expected a whole number from 1 to {MOST}"))?)
+                let count = count.filter(|n| (1..=MAX_VALUES).contains(n));
+                Some(
+                    count
+                        .ok_or(format!("count: expected a whole number from 1 to {MAX_VALUES}"))?,
+                )
             }
             (None, Some(_)) if log => {
                 return Err("expected count in place of step on a logarithmic scale".to_owned());
@@ -188,10 +196,10 @@ impl Range {
                         unit => format!("step: expected steps in {unit} that lead there"),
                     });
                 }
-                if steps >= MOST as f64 {
-                    return Err(format!("step: expected at most {MOST} steps"));
+                if steps >= MAX_VALUES as f64 {
+                    return Err(format!("step: expected at most {MAX_VALUES} steps"));
                 }
-                // A last step that falls short of the end by rounding is a step.
+                // Rounding errors must not lose the last step.
                 let steps = (steps + 1e-9).floor();
                 let to = from + steps * step;
                 let count = Some(steps as usize + 1);
@@ -202,22 +210,25 @@ impl Range {
         Ok(Self { from, to, unit, decimal, log, whole, count })
     }
 
-    /// The value at this share of the way, as TOML.
+    /// Returns the value at a fraction of the range, as TOML.
     fn at(&self, share: f64) -> String {
         self.written(self.between(self.from, self.to, share))
     }
 
-    /// The same for a sample: of whole numbers those at the ends have as much room as the others.
+    /// Returns the value at a fraction of the range for a sample, as TOML. All whole numbers are
+    /// equally likely, including those at the ends.
     fn drawn(&self, share: f64) -> String {
         if !self.whole {
             return self.at(share);
         }
-        let (from, to) = (self.from.round(), self.to.round());
-        let (low, high) = (from.min(to), from.max(to));
+        let from = self.from.round();
+        let to = self.to.round();
+        let low = from.min(to);
+        let high = from.max(to);
         self.written(self.between(low - 0.5, high + 0.5, share).round().clamp(low, high))
     }
 
-    /// What lies at this share of the way from `low` to `high`.
+    /// Interpolates between `low` and `high` on the scale of the range.
     fn between(&self, low: f64, high: f64, share: f64) -> f64 {
         match self.log {
             true => (low.ln() + share * (high.ln() - low.ln())).exp(),
@@ -225,9 +236,9 @@ impl Range {
         }
     }
 
-    /// The value as TOML.
+    /// Formats a value as TOML.
     fn written(&self, exact: f64) -> String {
-        // Twelve digits: what a person would have written, without the last one's rounding.
+        // Twelve digits remove the rounding errors, as in 0.30000000000000004.
         let number = format!("{exact:.11e}").parse().unwrap_or(exact);
         let number: f64 = if self.whole { number.round() } else { number };
         if self.unit.is_empty() && self.decimal {
@@ -240,7 +251,7 @@ impl Range {
     }
 }
 
-/// A value of a list as TOML.
+/// Formats a value of a list as TOML.
 fn literal(value: &Value) -> Result<String, String> {
     match value {
         Value::Table(_) | Value::Datetime(_) => {
@@ -250,7 +261,7 @@ fn literal(value: &Value) -> Result<String, String> {
     }
 }
 
-/// The first value of a list that is there already, however it is written.
+/// Returns the first repeated value of a list, in any notation.
 fn repeated(list: &Value) -> Option<&Value> {
     let mut seen = BTreeSet::new();
     let same = |value: &Value| match measured(value) {
@@ -260,10 +271,10 @@ fn repeated(list: &Value) -> Option<&Value> {
     list.as_array()?.iter().find(|value| !seen.insert(same(value)))
 }
 
-/// A number in the unit that rows have.
+/// Returns the number of a value in the unit of rows, if it is one.
 fn measured(value: &Value) -> Option<f64> {
     match value {
-        // Larger ones are not told apart as floats.
+        // Larger integers are not exact as floating-point numbers.
         Value::Integer(n) => (n.unsigned_abs() < 1 << f64::MANTISSA_DIGITS).then_some(*n as f64),
         Value::Float(n) => Some(*n),
         Value::String(text) => number(text.trim()),
@@ -271,7 +282,7 @@ fn measured(value: &Value) -> Option<f64> {
     }
 }
 
-/// A number and its unit.
+/// Splits a quantity into its number and its unit.
 fn quantity(value: &Value) -> Option<(f64, String)> {
     match value {
         Value::Integer(n) => Some((*n as f64, String::new())),
@@ -292,7 +303,7 @@ fn quantity(value: &Value) -> Option<(f64, String)> {
     }
 }
 
-/// The dotted keys of a section with their values; none if the file lacks it.
+/// Returns the dotted keys of a section with their values; empty without the section.
 pub(super) fn keys_of(table: Option<&Value>, is_leaf: fn(&Table) -> bool) -> Vec<(String, &Value)> {
     table.and_then(Value::as_table).map_or_else(Vec::new, |table| leaves(table, is_leaf))
 }

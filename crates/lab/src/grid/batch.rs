@@ -1,4 +1,4 @@
-//! Some runs of a plan, made anywhere: what is asked for, and what comes back.
+//! Batches: some runs of a plan that any process can make, and their results.
 
 use std::time::Instant;
 
@@ -13,14 +13,15 @@ use crate::run::record;
 use crate::store::MODEL;
 use unruffled_scenario::Scenario;
 
-/// Runs to make, with all that whoever makes them must know.
+/// Runs to make, with all data that another process needs to make them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Batch {
-    /// The version of the model that is asked for.
+    /// The required version of the model.
     model: String,
-    /// What errors call the scenario, and its text.
+    /// The name that errors give the scenario, and its text.
     scenario: (String, String),
-    /// Names of senders; those with parts from outside stand behind these.
+    /// The names of the built-in senders. In the numbering of senders, those with parts from outside
+    /// the program follow.
     variants: Vec<String>,
     stops: Vec<Stop>,
 }
@@ -30,22 +31,22 @@ pub struct Batch {
 struct Stop {
     /// Overrides of the scenario.
     set: Vec<String>,
-    /// Index, sender and seed of each.
+    /// The index, the sender and the seed of each run.
     runs: Vec<(usize, usize, u64)>,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Made {
-    /// The run's index.
+    /// The index of the run.
     pub run: usize,
-    /// What it left behind.
+    /// The record of the run.
     pub record: RunRecord,
-    /// How long it took, in seconds.
+    /// The time that the run took, in seconds.
     pub took_s: f64,
 }
 
-/// A batch's results as they cross a network.
+/// The serialized results of a batch.
 #[derive(Serialize, Deserialize)]
 struct Parcel {
     model: String,
@@ -53,31 +54,35 @@ struct Parcel {
 }
 
 impl Batch {
-    /// These runs of a plan, by their indices.
+    /// Returns a batch of the runs of a plan with these indices.
     pub fn of(plan: &Plan, runs: &[usize]) -> Self {
         let mut runs = runs.to_vec();
-        // In the order of the plan, runs of a point share its scenario.
+        // In the order of the plan, the runs of a point are adjacent and share a scenario.
         runs.sort_unstable();
         let stop = |runs: &[usize]| Stop {
             set: plan.overrides(plan.point(runs[0])),
             runs: runs.iter().map(|&run| (run, plan.sender(run), plan.seed(run))).collect(),
         };
         let stops = runs.chunk_by(|&a, &b| plan.point(a) == plan.point(b)).map(stop).collect();
-        let (scenario, variants) = (plan.text().clone(), plan.named().to_vec());
-        Self { model: MODEL.to_owned(), scenario, variants, stops }
+        Self {
+            model: MODEL.to_owned(),
+            scenario: plan.text().clone(),
+            variants: plan.named().to_vec(),
+            stops,
+        }
     }
 
-    /// How many runs these are.
+    /// Returns the number of runs.
     pub fn runs(&self) -> usize {
         self.stops.iter().map(|stop| stop.runs.len()).sum()
     }
 
-    /// Makes the runs, one after another; `done` is called after each. `own` are the senders with
-    /// parts from outside.
+    /// Makes the runs one after another; `done` is called with each result. `own` are the senders
+    /// with parts from outside the program.
     ///
     /// # Errors
-    /// [`RunError::Cancelled`](crate::cancel::RunError::Cancelled), or an invalid scenario; those of a plan
-    /// are valid.
+    /// [`RunError::Cancelled`](crate::cancel::RunError::Cancelled), or an invalid scenario; those of a
+    /// plan are valid.
     pub fn make(
         &self,
         own: &[Variant],
@@ -98,15 +103,15 @@ impl Batch {
         Ok(())
     }
 
-    /// The batch as octets, for another process of the same version of the model.
+    /// Serializes the batch for another process with the same version of the model.
     pub fn pack(&self) -> Vec<u8> {
         octets(self)
     }
 
-    /// What [`pack`](Self::pack) has packed.
+    /// Restores a batch from [`pack`](Self::pack).
     ///
     /// # Errors
-    /// Octets that are nothing of the kind, or for another version of the model.
+    /// Octets that are not a batch, or one for another version of the model.
     pub fn unpack(octets: &[u8]) -> Result<Self, Error> {
         let batch: Self = ciborium::from_reader(octets).map_err(|_| unreadable())?;
         same_model(&batch.model)?;
@@ -115,15 +120,15 @@ impl Batch {
 }
 
 impl Made {
-    /// Results as octets, for another process of the same version of the model.
+    /// Serializes results for another process with the same version of the model.
     pub fn pack(made: Vec<Self>) -> Vec<u8> {
         octets(&Parcel { model: MODEL.to_owned(), made })
     }
 
-    /// What [`pack`](Self::pack) has packed.
+    /// Restores results from [`pack`](Self::pack).
     ///
     /// # Errors
-    /// Octets that are nothing of the kind, or of another version of the model.
+    /// Octets that are not results, or those of another version of the model.
     pub fn unpack(octets: &[u8]) -> Result<Vec<Self>, Error> {
         let parcel: Parcel = ciborium::from_reader(octets).map_err(|_| unreadable())?;
         same_model(&parcel.model)?;
@@ -131,12 +136,14 @@ impl Made {
     }
 }
 
+/// Serializes a value.
 fn octets(of: &impl Serialize) -> Vec<u8> {
     let mut octets = Vec::new();
     ciborium::into_writer(of, &mut octets).expect("memory takes every write");
     octets
 }
 
+/// Rejects another version of the model than that of this program.
 fn same_model(model: &str) -> Result<(), Error> {
     match model == MODEL {
         true => Ok(()),

@@ -1,4 +1,4 @@
-//! A plan's runs as they come in: from the store, from this machine's cores, from elsewhere.
+//! The results of a plan: from the store, from this process, and from other processes.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -17,9 +17,9 @@ use crate::run::row_of;
 use crate::store::{Run, Store, decisive};
 use unruffled_scenario::Scenario;
 
-/// Is told how far the runs are.
+/// An observer of the progress of a sweep.
 pub trait Watch: Sync {
-    /// So many runs are done, those of the store left out.
+    /// Called when `runs` more runs are done. Runs from the store are not counted.
     fn done(&self, runs: usize);
 }
 
@@ -27,114 +27,130 @@ impl Watch for () {
     fn done(&self, _: usize) {}
 }
 
-/// A sweep: a plan, the store that keeps its runs, and the rows that are there.
+/// A sweep: a plan, the store of its runs, and the existing rows.
 pub struct Sweep {
     plan: Plan,
-    /// How many runs the store had.
+    /// The number of rows that existed from the start.
     kept: usize,
     inner: Mutex<Inner>,
 }
 
+/// The data of a sweep that changes.
 struct Inner {
     store: Option<Store>,
     rows: Vec<Option<RunRow>>,
-    /// What runs took, and what they were thought to cost.
-    took: (f64, f64),
+    /// The time that runs took so far, in seconds.
+    took_s: f64,
+    /// The estimated cost of these runs.
+    cost: f64,
 }
 
-/// Runs that a thread takes at a time, at most: they share their points' scenarios.
-const TOGETHER: usize = 64;
-/// Chunks for each thread at least, so that all end together.
-const CHUNKS: usize = 16;
-/// How long a run waits for others to be kept with: what a kill may cost.
-const SOON: Duration = Duration::from_millis(500);
-/// How long the runs take that an estimate is made from.
-const REHEARSAL: Duration = Duration::from_millis(500);
+impl Inner {
+    fn new(store: Option<Store>, rows: Vec<Option<RunRow>>) -> Self {
+        Self { store, rows, took_s: 0.0, cost: 0.0 }
+    }
+
+    /// Returns the mean time per cost of the runs so far; infinite before the first run.
+    fn seconds_per_cost(&self) -> f64 {
+        if self.cost > 0.0 { self.took_s / self.cost } else { f64::INFINITY }
+    }
+}
+
+/// The most runs in a chunk, which a thread makes at a time. Runs of a chunk share scenarios.
+const MAX_CHUNK_RUNS: usize = 64;
+/// The least number of chunks per thread, so that all threads end at about the same time.
+const MIN_CHUNKS_PER_THREAD: usize = 16;
+/// The longest time that a finished run waits to be stored together with others. Killing the process
+/// loses at most the runs of this time.
+const STORE_INTERVAL: Duration = Duration::from_millis(500);
+/// The time spent on the runs from which the total time is estimated.
+const ESTIMATION_TIME: Duration = Duration::from_millis(500);
 
 impl Sweep {
-    /// Looks up which runs the store has; without one, none are kept.
+    /// Creates a sweep with the runs that the store has. Without a store, new runs are not stored.
     ///
     /// # Errors
-    /// A store that fails.
+    /// A failure of the store.
     pub fn new(plan: Plan, store: Option<Store>) -> Result<Self, Error> {
         let mut rows = vec![None; plan.runs()];
         if let Some(store) = &store {
-            let mut at = At::default();
+            let mut scenario = PointScenario::default();
             for (index, row) in rows.iter_mut().enumerate() {
                 let Some(key) = plan.planned_run(index).key else { continue };
                 if let Some(record) = store.get(&key)? {
-                    *row = Some(at.row(&plan, index, &record)?);
+                    *row = Some(scenario.row(&plan, index, &record)?);
                 }
             }
         }
         let kept = rows.iter().flatten().count();
-        Ok(Self { plan, kept, inner: Mutex::new(Inner { store, rows, took: (0.0, 0.0) }) })
+        Ok(Self { plan, kept, inner: Mutex::new(Inner::new(store, rows)) })
     }
 
-    /// A sweep of which these rows are there, and none are kept.
+    /// Creates a sweep with these rows, without a store.
     pub(super) fn of(plan: Plan, rows: Vec<Option<RunRow>>) -> Self {
         let kept = rows.iter().flatten().count();
-        Self { plan, kept, inner: Mutex::new(Inner { store: None, rows, took: (0.0, 0.0) }) }
+        Self { plan, kept, inner: Mutex::new(Inner::new(None, rows)) }
     }
 
-    /// The plan.
+    /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// How many runs the store had.
+    /// Returns the number of rows that existed from the start.
     pub(super) fn kept(&self) -> usize {
         self.kept
     }
 
-    /// The runs that are not there, the longest first.
+    /// Returns the indices of the missing runs, the longest first.
     pub fn missing(&self) -> Vec<usize> {
         let inner = self.locked();
         let missing = inner.rows.iter().enumerate().filter(|(_, row)| row.is_none());
         let mut missing: Vec<usize> = missing.map(|(run, _)| run).collect();
-        // Stable: the same plan gives the same order.
+        // A stable sort gives the same order for the same plan.
         let cost = |run: usize| self.plan.planned_run(run).cost;
         missing.sort_by(|&a, &b| cost(b).total_cmp(&cost(a)));
         missing
     }
 
-    /// Makes some of the missing runs, and gives the seconds that all of them take on one core by
-    /// what these took.
+    /// Makes some of the missing runs, and estimates from their time how many seconds the remaining
+    /// ones take on one core.
     ///
     /// # Errors
-    /// A store that fails, or cancellation.
+    /// A failure of the store, or cancellation.
     pub fn estimate(&self, cancel: &CancellationToken) -> Result<f64, Error> {
         let missing = self.missing();
         let began = Instant::now();
-        // From both ends of the costs, and from between.
-        let mut spread: VecDeque<(usize, usize)> = VecDeque::from([(0, missing.len())]);
-        let (mut costs, mut took) = (0.0, 0.0);
-        while let Some((from, to)) = spread.pop_front()
-            && began.elapsed() < REHEARSAL
+        // Bisection spreads the sample over all costs.
+        let mut spans: VecDeque<(usize, usize)> = VecDeque::from([(0, missing.len())]);
+        let mut costs = 0.0;
+        let mut took_s = 0.0;
+        while let Some((from, to)) = spans.pop_front()
+            && began.elapsed() < ESTIMATION_TIME
         {
             if from >= to {
                 continue;
             }
             let middle = from + (to - from) / 2;
-            spread.extend([(from, middle), (middle + 1, to)]);
+            spans.extend([(from, middle), (middle + 1, to)]);
             let mut made = None;
             let batch = Batch::of(&self.plan, &[missing[middle]]);
             batch.make(self.plan.own(), cancel, |run| made = Some(run))?;
             let Some(made) = made else { continue };
             costs += self.plan.planned_run(made.run).cost;
-            took += made.took_s;
+            took_s += made.took_s;
             self.take(vec![made])?;
         }
         let left: f64 = self.missing().iter().map(|&run| self.plan.planned_run(run).cost).sum();
-        Ok(if costs > 0.0 { left * took / costs } else { 0.0 })
+        Ok(if costs > 0.0 { left * took_s / costs } else { 0.0 })
     }
 
-    /// The missing runs in batches that take about `seconds` each, by what runs have taken so far.
+    /// Returns the missing runs in batches of about `seconds` each, estimated from the runs so far.
     pub fn batches(&self, seconds: f64) -> Vec<Batch> {
-        let (took, cost) = self.locked().took;
-        let rate = if cost > 0.0 { took / cost } else { f64::INFINITY };
+        let rate = self.locked().seconds_per_cost();
         let mut batches = Vec::new();
-        let (mut runs, mut time) = (Vec::new(), 0.0);
+        let mut runs = Vec::new();
+        let mut time = 0.0;
         for run in self.missing() {
             runs.push(run);
             time += self.plan.planned_run(run).cost * rate;
@@ -150,20 +166,20 @@ impl Sweep {
         batches
     }
 
-    /// Takes in what runs left behind, and keeps it.
+    /// Adds results, and stores them.
     ///
     /// # Errors
-    /// A store that fails, or runs that are none of this plan.
+    /// A failure of the store, or runs that are not of this plan.
     pub fn take(&self, made: Vec<Made>) -> Result<(), Error> {
         if made.iter().any(|made| made.run >= self.plan.runs()) {
             return Err(ParcelError::OtherPlan.into());
         }
-        let mut at = At::default();
+        let mut scenario = PointScenario::default();
         let mut rows = Vec::with_capacity(made.len());
         let mut scenarios: Vec<Arc<str>> = Vec::with_capacity(made.len());
         for made in &made {
-            rows.push(at.row(&self.plan, made.run, &made.record)?);
-            scenarios.push(at.decisive());
+            rows.push(scenario.row(&self.plan, made.run, &made.record)?);
+            scenarios.push(scenario.decisive());
         }
         let mut inner = self.locked();
         if let Some(store) = &inner.store {
@@ -182,22 +198,23 @@ impl Sweep {
         }
         for (made, row) in made.iter().zip(rows) {
             inner.rows[made.run] = Some(row);
-            inner.took.0 += made.took_s;
-            inner.took.1 += self.plan.planned_run(made.run).cost;
+            inner.took_s += made.took_s;
+            inner.cost += self.plan.planned_run(made.run).cost;
         }
         Ok(())
     }
 
-    /// Makes the missing runs on all threads of the current pool, the longest first. What is done is
-    /// in the store half a second later.
+    /// Makes the missing runs on all threads of the current pool, the longest first. A finished run is
+    /// in the store after about half a second.
     ///
     /// # Errors
-    /// A store that fails, or cancellation: what is done by then is in the store.
+    /// A failure of the store, or cancellation. Runs that are finished by then are stored.
     pub fn run(&self, cancel: &CancellationToken, watch: &dyn Watch) -> Result<(), Error> {
         let missing = self.missing();
-        let chunk = missing.len() / (rayon::current_num_threads() * CHUNKS);
-        let chunks: Vec<&[usize]> = missing.chunks(chunk.clamp(1, TOGETHER)).collect();
-        let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let chunk = missing.len() / (rayon::current_num_threads() * MIN_CHUNKS_PER_THREAD);
+        let chunks: Vec<&[usize]> = missing.chunks(chunk.clamp(1, MAX_CHUNK_RUNS)).collect();
+        let next = AtomicUsize::new(0);
+        let failed = AtomicBool::new(false);
         let results = rayon::broadcast(|_| -> Result<(), Error> {
             let mut waiting: Vec<Made> = Vec::new();
             let since = Cell::new(Instant::now());
@@ -217,12 +234,12 @@ impl Sweep {
                 let mut kept = Ok(());
                 let all = Batch::of(&self.plan, chunk).make(self.plan.own(), cancel, |made| {
                     waiting.push(made);
-                    if kept.is_ok() && since.get().elapsed() >= SOON {
+                    if kept.is_ok() && since.get().elapsed() >= STORE_INTERVAL {
                         kept = keep(&mut waiting);
                     }
                 });
                 kept?;
-                // What was made before a cancellation is kept.
+                // Runs that were finished before a cancellation are stored.
                 keep(&mut waiting)?;
                 all?;
             }
@@ -231,25 +248,25 @@ impl Sweep {
         results.into_iter().collect()
     }
 
-    /// What became of each run, in the order of the plan.
+    /// Calls `see` with the rows in the order of the plan; missing runs have none.
     pub fn with_rows<T>(&self, see: impl FnOnce(&[Option<RunRow>]) -> T) -> T {
         see(&self.locked().rows)
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, Inner> {
-        // What a thread that panics leaves behind is a transaction undone.
+        // The data is consistent even if a thread panicked: its transaction was rolled back.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The scenario of the point that was looked at last.
+/// A cache of the scenario of the last point.
 #[derive(Default)]
-struct At {
+struct PointScenario {
     point: Option<(usize, Scenario, Arc<str>)>,
 }
 
-impl At {
-    /// The row of a run.
+impl PointScenario {
+    /// Returns the row of a run.
     fn row(&mut self, plan: &Plan, run: usize, record: &RunRecord) -> Result<RunRow, Error> {
         let point = plan.point(run);
         if self.point.as_ref().is_none_or(|(of, ..)| *of != point) {
@@ -257,11 +274,11 @@ impl At {
             let decisive = decisive(&scenario).into();
             self.point = Some((point, scenario, decisive));
         }
-        let (_, scenario, _) = self.point.as_ref().expect("just looked at");
+        let (_, scenario, _) = self.point.as_ref().expect("was just set");
         Ok(row_of(scenario, plan.sender_name(run), plan.seed(run), record))
     }
 
-    /// What decides of the scenario, as text.
+    /// Returns the [`decisive`] text of the scenario.
     fn decisive(&self) -> Arc<str> {
         self.point.as_ref().map_or("".into(), |(.., decisive)| Arc::clone(decisive))
     }

@@ -36,7 +36,7 @@ fn lists_and_ranges_are_combined_in_the_order_of_the_file() {
 }
 
 #[test]
-fn steps_reach_the_end_of_a_range_and_units_stay() {
+fn a_range_with_a_step_includes_its_end_and_keeps_its_unit() {
     let plan = plan(
         "scenario = 'rr-3'\n[grid]\ndelayed.mean = { from = '5 ms', to = '20 ms', step = '5 ms' }\n\
          [set]\ndelayed.deviation = '1 ms'\nduration = '2 s'",
@@ -56,7 +56,9 @@ fn samples_are_drawn_from_their_seed_within_their_ranges() {
              tcp.window = [20, 50]"
         )
     };
-    let (one, again, other) = (plan(&text(1)), plan(&text(1)), plan(&text(2)));
+    let one = plan(&text(1));
+    let again = plan(&text(1));
+    let other = plan(&text(2));
     assert_eq!(one.points(), 50);
     for key in 0..3 {
         assert_eq!(one.values(key), again.values(key));
@@ -72,12 +74,12 @@ fn samples_are_drawn_from_their_seed_within_their_ranges() {
 }
 
 #[test]
-fn a_hypercube_is_drawn_by_others_and_checked() {
+fn the_caller_draws_a_hypercube_and_the_plan_checks_it() {
     let text = "scenario = 'rr-3'\nduration = '1 s'\n[sample]\nmethod = 'latin'\npoints = 2\n\
                 [sample.keys]\ndelayed.fraction = { from = 0.0, to = 0.2 }";
     let grid = parse(text).unwrap();
-    let wanted = Hypercube { points: 2, dimensions: 1, seed: 1 };
-    assert_eq!(grid.hypercube(), Some(wanted));
+    let expected = Hypercube { points: 2, dimensions: 1, seed: 1 };
+    assert_eq!(grid.hypercube(), Some(expected));
     let plan = Plan::new(grid.clone(), Some(&[0.25, 0.75]), Vec::new(), never()).unwrap();
     assert_eq!(plan.values(0), [0.05, 0.15].map(Value::Number));
     for wrong in [None, Some(&[0.5][..]), Some(&[0.5, 1.5][..])] {
@@ -87,7 +89,7 @@ fn a_hypercube_is_drawn_by_others_and_checked() {
 }
 
 #[test]
-fn each_whole_number_of_a_range_is_as_likely() {
+fn all_whole_numbers_of_a_range_are_equally_likely() {
     let drawn = |range: &str, shares: &[f64]| {
         let text = format!(
             "scenario = 'rr-3'\nduration = '1 s'\n[sample]\nmethod = 'latin'\npoints = {}\n\
@@ -100,14 +102,14 @@ fn each_whole_number_of_a_range_is_as_likely() {
     let shares = [0.0, 0.24, 0.26, 0.49, 0.51, 0.74, 0.76, 1.0];
     let numbers = [2.0, 2.0, 3.0, 3.0, 4.0, 4.0, 5.0, 5.0].map(Value::Number);
     assert_eq!(drawn("from = 2, to = 5", &shares), numbers);
-    // On a logarithmic scale a number has the room from 0.5 below it to 0.5 above.
+    // On a logarithmic scale, the interval of a number is from 0.5 below it to 0.5 above it.
     let numbers = [1.0, 1.0, 2.0, 3.0].map(Value::Number);
     assert_eq!(drawn("from = 1, to = 3, scale = 'log'", &[0.0, 0.56, 0.57, 1.0]), numbers);
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
-    for (text, wanted) in [
+fn errors_name_the_line_the_key_and_what_was_expected() {
+    for (text, expected) in [
         ("", "grid.toml: scenario: expected a scenario's name"),
         ("scenario = 'rr-3'\ngrid = 3", "grid.toml:2: grid: expected a table [grid]"),
         ("scenario = 'rr-3'\nset = ['a']", "grid.toml:2: set: expected a table [set]"),
@@ -169,7 +171,7 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
         (
             "scenario = 'rr-3'\n[sample]\nmethod = 'random'\npoints = 2\n[sample.keys]\n\
              window = { from = 10, to = 20, step = 5 }",
-            "grid.toml:6: sample.keys.window: expected a range without count or step: points says",
+            "grid.toml:6: sample.keys.window: expected a range without count or step: the sample",
         ),
         (
             "scenario = 'rr-3'\n[grid]\nx = { from = 0, to = 1e9, step = 1 }",
@@ -228,12 +230,12 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
     ] {
         let plan = parse(text).and_then(|grid| Plan::new(grid, None, Vec::new(), never()));
         let refused = plan.expect_err(text).to_string();
-        assert!(refused.starts_with(wanted), "{text}: {refused}");
+        assert!(refused.starts_with(expected), "{text}: {refused}");
         assert!(!refused.contains('\n'), "{refused}");
     }
 }
 
-/// A path may have a key named `from`, as a range has.
+/// A scenario may have a key named `from`, which is also a key of ranges.
 #[test]
 fn a_key_named_from_can_be_swept() {
     for lines in [
@@ -248,7 +250,7 @@ fn a_key_named_from_can_be_swept() {
 }
 
 #[test]
-fn a_scenario_is_found_beside_its_grid_whatever_the_folder_is_called() {
+fn a_scenario_beside_its_grid_is_found_in_a_folder_that_is_not_utf_8() {
     use std::os::unix::ffi::OsStrExt as _;
     let place = tempfile::tempdir().expect("a folder");
     let folder = place.path().join(std::ffi::OsStr::from_bytes(b"d\xff"));
@@ -270,15 +272,15 @@ fn a_cancelled_plan_is_an_error() {
 }
 
 #[test]
-fn a_sweep_may_be_over_a_path_drawn_at_random() {
+fn a_random_path_can_be_swept() {
     let grid = parse("scenario = '7-12'\n[grid]\ntcp.window = [30, 60]").expect("is drawn");
     let plan = Plan::new(grid, None, Vec::new(), never()).expect("makes sense");
     assert_eq!(plan.points(), 2);
 }
 
 #[test]
-fn senders_from_the_command_line_are_refused_as_such() {
-    for (set, wanted) in [
+fn errors_of_senders_from_the_command_line_name_the_flag() {
+    for (set, expected) in [
         ("variants=nix", "--set: variants: nix: no such variant"),
         ("variants=sack,sack", "--set: variants: sack stands twice"),
     ] {
@@ -286,13 +288,13 @@ fn senders_from_the_command_line_are_refused_as_such() {
         let grid = Grid::parse("grid.toml", text, None, &[set.to_owned()]);
         let planned = grid.and_then(|grid| Plan::new(grid, None, Vec::new(), never()));
         let refused = planned.expect_err(set).to_string();
-        assert!(refused.starts_with(wanted), "{refused}");
+        assert!(refused.starts_with(expected), "{refused}");
     }
 }
 
 #[test]
-fn what_is_swept_cannot_be_set_as_well() {
-    let told = |text: &str, overrides: &[&str]| {
+fn a_swept_key_cannot_be_set() {
+    let result = |text: &str, overrides: &[&str]| {
         let overrides: Vec<String> = overrides.iter().map(|&set| set.to_owned()).collect();
         let grid = Grid::parse("grid.toml", text, None, &overrides);
         let planned = grid.and_then(|grid| Plan::new(grid, None, Vec::new(), never()));
@@ -300,26 +302,26 @@ fn what_is_swept_cannot_be_set_as_well() {
     };
     let swept = "expected a key that is not swept, as grid.delayed.fraction is";
     for key in ["delayed.fraction", "link.bottleneck.delayed.fraction"] {
-        let message = told(GRID, &[&format!("{key}=3%")]);
+        let message = result(GRID, &[&format!("{key}=3%")]);
         assert_eq!(message, Err(format!("--set: {key}: {swept} in grid.toml")));
     }
     let both = format!("{GRID}[set]\nlink.bottleneck.delayed.fraction = '3 %'\n");
     let place = "grid.toml:11: set.link.bottleneck.delayed.fraction";
-    assert_eq!(told(&both, &[]), Err(format!("{place}: {swept}")));
+    assert_eq!(result(&both, &[]), Err(format!("{place}: {swept}")));
     let twice = format!("{GRID}link.bottleneck.queue = [10]\n");
     let message = "grid.toml:10: grid.link.bottleneck.queue: stands twice: expected each key once";
-    assert_eq!(told(&twice, &[]), Err(message.to_owned()));
+    assert_eq!(result(&twice, &[]), Err(message.to_owned()));
     let set_twice = format!("{GRID}[set]\nwindow = 20\ntcp.window = 50\n");
     let message = "grid.toml:12: set.tcp.window: stands twice: expected each key once";
-    assert_eq!(told(&set_twice, &[]), Err(message.to_owned()));
+    assert_eq!(result(&set_twice, &[]), Err(message.to_owned()));
     let message = "--set: tcp.window: stands twice: expected each key once";
-    assert_eq!(told(GRID, &["window=20", "tcp.window=30"]), Err(message.to_owned()));
-    // What is set from outside takes the place of what the file sets.
+    assert_eq!(result(GRID, &["window=20", "tcp.window=30"]), Err(message.to_owned()));
+    // Overrides from outside replace those of the file.
     let set = format!("{GRID}[set]\ntcp.window = 30\n");
-    assert_eq!(told(&set, &["window=20", "duration=1s", "bottleneck.delay=9 ms"]), Ok(()));
+    assert_eq!(result(&set, &["window=20", "duration=1s", "bottleneck.delay=9 ms"]), Ok(()));
 }
 
-/// All keys of a scenario with their values that a sweep may have, as TOML.
+/// Returns the keys of a scenario that can be swept, with their values.
 fn keys_of(toml: &str) -> Vec<(String, toml::Value)> {
     let table: toml::Table = toml.parse().expect("is TOML");
     let all = unruffled_scenario::leaves(&table, |_| false);
@@ -328,7 +330,7 @@ fn keys_of(toml: &str) -> Vec<(String, toml::Value)> {
     keys.map(|(key, value)| (key, value.clone())).collect()
 }
 
-/// The values of all parameters of the senders that a scenario sets any of.
+/// Returns all parameter values of the senders for which a scenario sets a parameter.
 fn parameters(scenario: &Scenario) -> Vec<f64> {
     let senders = scenario.parameters.iter().map(|set| scenario.fixed_sender(&set.variant));
     senders
@@ -337,7 +339,7 @@ fn parameters(scenario: &Scenario) -> Vec<f64> {
 }
 
 #[test]
-fn what_is_printed_for_a_key_of_any_scenario_can_be_set_and_swept() {
+fn the_printed_value_of_any_key_can_be_set_and_swept() {
     let built_in = BUILTIN.iter().map(|(name, text)| (*name, (*text).to_owned()));
     let drawn = (1..=40).map(|n| ("drawn", unruffled_scenario::random_path(3, n)));
     let mut keys = 0;
@@ -361,7 +363,8 @@ fn what_is_printed_for_a_key_of_any_scenario_can_be_set_and_swept() {
             let again = Scenario::parse(file, &text, &[format!("{key}={plain}")]);
             let again = again.unwrap_or_else(|e| panic!("{file}: --set {key}={plain}: {e}"));
             assert_eq!(parameters(&again), parameters(&scenario), "{file}: {key}={plain}");
-            let (toml, parameters) = (scenario.toml.clone(), scenario.parameters.clone());
+            let toml = scenario.toml.clone();
+            let parameters = scenario.parameters.clone();
             assert_eq!(Scenario { toml, parameters, ..again }, scenario, "{file}: {key}={plain}");
             assert_eq!(swept(&format!("[{printed}]")), first, "{file}: {key} = [{printed}]");
             keys += 1;
@@ -371,7 +374,7 @@ fn what_is_printed_for_a_key_of_any_scenario_can_be_set_and_swept() {
 }
 
 #[test]
-fn ranges_of_printed_numbers_are_ranges_of_quantities() {
+fn ranges_of_numbers_without_a_unit_are_ranges_of_quantities() {
     let plan = plan(
         "scenario = 'rr-3'\nduration = 2.0\n[grid]\ndelayed.mean = { from = 1.0, to = 3.0, count = 3 }\n\
          bottleneck.rate = { from = 1000000.0, to = 3000000.0, count = 2 }\n\
@@ -386,7 +389,7 @@ fn ranges_of_printed_numbers_are_ranges_of_quantities() {
 }
 
 #[test]
-fn what_overrides_replace_of_the_file_is_known() {
+fn replaced_keys_of_the_file_are_returned() {
     let set = ["seeds=3".to_owned(), "tcp.window=30".to_owned()];
     let grid = Grid::parse("grid.toml", GRID, None, &set).expect("is a grid");
     assert_eq!(grid.replaced(), [("seeds", "2".to_owned(), "3".to_owned())]);

@@ -78,7 +78,8 @@ fn several_threads_can_create_a_store_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     for round in 0..50 {
         let path = folder.path().join(format!("{round}.sqlite"));
-        let (path, start) = (&path, &Barrier::new(4));
+        let path = &path;
+        let start = &Barrier::new(4);
         std::thread::scope(|scope| {
             for seed in 1..=4 {
                 scope.spawn(move || {

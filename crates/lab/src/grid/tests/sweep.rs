@@ -1,21 +1,21 @@
-//! Sweeps: their runs, their rows and their standings.
+//! Tests of sweeps: runs, rows and standings.
 
 use super::*;
 
 #[test]
-fn senders_stand_by_points_of_which_all_runs_are_there() {
+fn standings_count_only_points_with_all_runs() {
     let sweep = Sweep::new(plan(GRID), None).unwrap();
     let wins_after = |runs: &[usize]| {
         let take = |made| sweep.take(vec![made]).unwrap();
         Batch::of(sweep.plan(), runs).make(&[], never(), take).unwrap();
         sweep.standings().iter().map(|standing| standing.wins).sum::<usize>()
     };
-    // A point has two runs of each of two senders.
+    // A point has two senders with two runs each.
     assert_eq!(wins_after(&[0, 1, 2]), 0);
     assert_eq!(wins_after(&[3]), 1);
 }
 
-/// A sweep's rows after all of its runs.
+/// Makes all runs, and returns the sweep and the number of runs that were missing.
 fn swept(store: Option<Store>) -> (Sweep, usize) {
     let sweep = Sweep::new(plan(GRID), store).unwrap();
     let missing = sweep.missing().len();
@@ -25,7 +25,7 @@ fn swept(store: Option<Store>) -> (Sweep, usize) {
 }
 
 #[test]
-fn rows_are_those_of_comparisons_at_each_point() {
+fn the_rows_are_those_of_a_comparison_at_each_point() {
     let (sweep, _) = swept(None);
     let mut expected = Vec::new();
     for fraction in ["1 %", "10 %"] {
@@ -50,7 +50,7 @@ fn rows_are_those_of_comparisons_at_each_point() {
 }
 
 #[test]
-fn what_the_store_has_is_not_run_again() {
+fn stored_runs_are_not_repeated() {
     let folder = tempfile::tempdir().unwrap();
     let store = || Some(Store::open(&folder.path().join("runs.sqlite")).unwrap());
     let (first, missing) = swept(store());
@@ -58,14 +58,14 @@ fn what_the_store_has_is_not_run_again() {
     let (again, missing) = swept(store());
     assert_eq!(missing, 0);
     assert_eq!(first.csv(), again.csv());
-    // A wider grid makes only what is new.
+    // A larger grid has only its new points to run.
     let wider = GRID.replace("\"10 %\"]", "\"10 %\", \"20 %\"]");
     let wider = Sweep::new(plan(&wider), store()).unwrap();
     assert_eq!(wider.missing().len(), 12);
 }
 
 #[test]
-fn batches_made_elsewhere_in_any_order_give_the_same() {
+fn batches_of_other_processes_in_any_order_give_the_same_results() {
     let (local, _) = swept(None);
     let sweep = Sweep::new(plan(GRID), None).unwrap();
     let estimate = sweep.estimate(never()).unwrap();
@@ -75,7 +75,7 @@ fn batches_made_elsewhere_in_any_order_give_the_same() {
         let mut made = Vec::new();
         let batch = Batch::unpack(&batch.pack()).unwrap();
         batch.make(&[], never(), |m| made.push(m)).unwrap();
-        // Twice, as when a worker dies after it has answered.
+        // Results may arrive twice if a worker ends after its answer and the batch is repeated.
         for _ in 0..2 {
             sweep.take(Made::unpack(&Made::pack(made.clone())).unwrap()).unwrap();
         }
@@ -85,13 +85,13 @@ fn batches_made_elsewhere_in_any_order_give_the_same() {
 }
 
 #[test]
-fn results_of_nobody_knows_what_are_refused() {
+fn octets_that_are_not_results_are_rejected() {
     let refused = Made::unpack(b"nonsense").unwrap_err().to_string();
     assert_eq!(refused, "runs from elsewhere: not runs, nor their results");
 }
 
 #[test]
-fn a_cancelled_sweep_is_an_error_and_keeps_what_is_missing() {
+fn a_cancelled_sweep_returns_an_error_and_its_runs_stay_missing() {
     let token = CancellationToken::default();
     token.cancel();
     let sweep = Sweep::new(plan(GRID), None).unwrap();
@@ -103,7 +103,7 @@ fn a_cancelled_sweep_is_an_error_and_keeps_what_is_missing() {
 }
 
 #[test]
-fn a_sweep_that_is_cancelled_in_its_course_keeps_the_runs_that_are_done() {
+fn a_sweep_that_is_cancelled_keeps_its_finished_runs() {
     struct CancelFirst(CancellationToken);
     impl Watch for CancelFirst {
         fn done(&self, _: usize) {
@@ -119,7 +119,7 @@ fn a_sweep_that_is_cancelled_in_its_course_keeps_the_runs_that_are_done() {
 }
 
 #[test]
-fn csv_and_json_have_the_point_and_its_values_before_the_run() {
+fn csv_and_json_have_the_point_and_its_values() {
     let (sweep, _) = swept(None);
     let csv = sweep.csv();
     let lines: Vec<&str> = csv.lines().collect();
@@ -131,12 +131,12 @@ fn csv_and_json_have_the_point_and_its_values_before_the_run() {
     assert_eq!(json["rows"].as_array().unwrap().len(), 24);
     let wins: u64 =
         json["standings"].as_array().unwrap().iter().map(|s| s["wins"].as_u64().unwrap()).sum();
-    assert!(wins >= 6, "somebody wins each point");
+    assert!(wins >= 6, "each point has a winner");
     assert!(sweep.render().contains("rr-3: 6 points, 24 runs"), "{}", sweep.render());
 }
 
 #[test]
-fn the_median_of_an_even_number_of_points_lies_between_the_middle_two() {
+fn the_median_of_an_even_number_of_points_is_between_the_middle_two() {
     let (sweep, _) = swept(None);
     let json: serde_json::Value = serde_json::from_str(&sweep.json()).unwrap();
     let mean = |point: usize, variant: &str| {
@@ -147,7 +147,7 @@ fn the_median_of_an_even_number_of_points_lies_between_the_middle_two() {
     let share = |point| mean(point, "sack") / mean(point, "sack").max(mean(point, "rr-ta"));
     let mut shares: Vec<f64> = (0..6).map(share).collect();
     shares.sort_by(f64::total_cmp);
-    let told = json["standings"][0]["median_share"].as_f64().unwrap();
-    assert!((told - (shares[2] + shares[3]) / 2.0).abs() < 1e-12, "{told} of {shares:?}");
+    let median = json["standings"][0]["median_share"].as_f64().unwrap();
+    assert!((median - (shares[2] + shares[3]) / 2.0).abs() < 1e-12, "{median} of {shares:?}");
     assert!(shares[3] - shares[2] > 1e-3, "they differ: {shares:?}");
 }
