@@ -68,7 +68,7 @@ pub(super) fn read_all(
         }
         let axis = Axis::read(key.clone(), value).map_err(wrong)?;
         if section != "grid" && axis.is_counted() {
-            let message = "expected a range without count or step: the sample has points";
+            let message = "expected a range without count or step: points is their number";
             return Err(wrong(message.to_owned()));
         }
         // A repeated value is drawn more often in a sample; in a grid its runs would count twice.

@@ -171,7 +171,7 @@ fn errors_name_the_line_the_key_and_what_was_expected() {
         (
             "scenario = 'rr-3'\n[sample]\nmethod = 'random'\npoints = 2\n[sample.keys]\n\
              window = { from = 10, to = 20, step = 5 }",
-            "grid.toml:6: sample.keys.window: expected a range without count or step: the sample",
+            "grid.toml:6: sample.keys.window: expected a range without count or step: points is",
         ),
         (
             "scenario = 'rr-3'\n[grid]\nx = { from = 0, to = 1e9, step = 1 }",
