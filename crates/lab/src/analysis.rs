@@ -1,4 +1,4 @@
-//! A capture's analysis as text: a table of transfers, and what slowed each.
+//! The analysis of a capture as text: a table of transfers, and the verdict on each.
 
 mod cells;
 mod json;
@@ -17,10 +17,10 @@ use cells::tight_heads;
 pub(crate) use cells::{heads, row, udp_row};
 pub use json::json;
 
-/// The most transfers that are listed as text; JSON has all.
+/// The largest number of transfers in the text. JSON has all of them.
 const MAX_LISTED: usize = 12;
 
-/// How much a capture holds.
+/// Returns the size of a capture in words.
 pub(crate) fn size(analysis: &Analysis) -> String {
     let totals = &analysis.totals;
     format!(
@@ -32,18 +32,19 @@ pub(crate) fn size(analysis: &Analysis) -> String {
     )
 }
 
-/// How far the capture's clock limits what is told, if it does.
+/// Returns a note on a coarse clock, if the capture's clock is one.
 pub(crate) fn clock(analysis: &Analysis) -> Option<String> {
     let step = analysis.totals.clock_step_ms?;
     Some(format!(
-        "the capture's clock moves in steps of {step:.1} ms: round trips and late times of less are not told"
+        "the capture's clock moves in steps of {step:.1} ms: round trips and late times of less are not shown"
     ))
 }
 
 const UNKNOWN_LINK: &str =
     "of a link that is not read: expected Ethernet, Linux cooked, raw IP or loopback";
 
-/// A table of the largest transfers, what slowed each, and what to do, for `width` columns.
+/// Renders the analysis for `width` columns: a table of the largest transfers, the verdict on each,
+/// and the plan.
 pub fn render(
     name: &str,
     analysis: &Analysis,
@@ -61,7 +62,7 @@ pub fn render(
         + skipped.malformed;
     for (packets, what) in [
         (skipped.unknown_link, UNKNOWN_LINK),
-        (unread, "neither TCP nor UDP, or not whole enough to tell"),
+        (unread, "neither TCP nor UDP, or not complete enough to read"),
     ] {
         let are = if packets == 1 { "packet is" } else { "packets are" };
         if packets > 0 {
@@ -103,14 +104,14 @@ pub fn render(
     text + advice::render(plan, MAX_LISTED, width).as_str() + udp(analysis).as_str()
 }
 
-/// The table of [`render`], cell by cell; none where no connection carried data.
+/// Returns the table of [`render`], cell by cell. `None` if no connection carried data.
 pub fn table(transfers: &[Transfer<'_>]) -> Option<Cells> {
     let listed = transfers.iter().take(MAX_LISTED).enumerate();
     let lines: Vec<_> = listed.map(|(i, transfer)| row(i + 1, transfer.direction)).collect();
     (!lines.is_empty()).then(|| (heads().to_vec(), lines))
 }
 
-/// What can be said of UDP.
+/// Renders the QUIC connections.
 fn udp(analysis: &Analysis) -> String {
     let quic: Vec<_> = analysis.udp.iter().filter(|pair| pair.quic_version.is_some()).collect();
     let mut text = String::new();
@@ -123,12 +124,12 @@ fn udp(analysis: &Analysis) -> String {
         );
     }
     if !quic.is_empty() {
-        text += "  Its packet numbers are encrypted: nobody outside sees reordering or loss.\n";
+        text += "  Its packet numbers are encrypted: reordering and loss cannot be seen from outside.\n";
     }
     text
 }
 
-/// Where a capture was made, in words.
+/// Returns the place of a capture in words.
 pub(crate) fn place(direction: &Direction) -> &'static str {
     match direction.place {
         Place::Sender => "captured at the sender",

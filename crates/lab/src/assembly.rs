@@ -1,4 +1,4 @@
-//! A scenario as a simulation: links, routes and sources, each with a seed of its own.
+//! Assembly of a scenario's simulation: links, routes and sources, each with a seed of its own.
 
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -10,27 +10,27 @@ use unruffled_units::Instant;
 
 use unruffled_scenario::{Scenario, Traffic};
 
-/// A simulation that is ready to run, and what is to be measured of it.
+/// A simulation that is ready to run, and the plan of its measurement.
 pub(crate) struct Built {
     pub(crate) simulation: Simulation,
     pub(crate) plan: Measurement,
 }
 
-/// What a stream of random numbers is for.
+/// The purpose of a stream of random numbers.
 #[derive(Clone, Copy)]
 enum Purpose {
-    /// A link of its own before or behind the network.
+    /// The access link of one source.
     Access = 1,
-    /// Starting times of a group.
+    /// The start times of a group.
     Arrivals = 2,
-    /// Sizes and pauses of a source.
+    /// The sizes and pauses of a source's application.
     Application = 3,
-    /// Choices among the ways of a source.
+    /// The choices among the ways of a source.
     Spread = 4,
 }
 
-/// The seed of the stream of that purpose and number in a run with `seed` (splitmix64, so that
-/// neighbours have nothing in common).
+/// Returns the seed of the stream with this purpose and number in a run with `seed`. It uses
+/// splitmix64, so that neighbouring seeds are unrelated.
 fn stream(seed: u64, purpose: Purpose, number: u64) -> u64 {
     let mut z = seed
         .wrapping_mul(0x9E37_79B9_7F4A_7C15)
@@ -41,18 +41,18 @@ fn stream(seed: u64, purpose: Purpose, number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The network while it is put together.
+/// The state of the assembly.
 struct Builder<'a> {
     scenario: &'a Scenario,
     seed: u64,
     simulation: Simulation,
     topology: Topology,
     plan: Measurement,
-    /// Links of sources' own so far.
+    /// The number of access links so far.
     copies: u64,
 }
 
-/// Builds what a run of `variant` with `seed` needs.
+/// Builds the simulation and the measurement plan for a run of `variant` with `seed`.
 pub(crate) fn assemble(
     scenario: &Scenario,
     variant: &Variant,
@@ -136,7 +136,7 @@ impl<'a> Builder<'a> {
         };
         Ok(SourceConfig {
             variant: variant.clone(),
-            // A stream of random numbers beside those of the links.
+            // Differs from the seeds of the links.
             sender: Config {
                 seed: !self.seed.wrapping_add(source << 32),
                 ..scenario.sender.clone()
@@ -153,7 +153,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// How a source's data gets there, and acknowledgements back.
+    /// Returns the routes of a source's data and of its acknowledgements.
     fn routes(&mut self, group: &Traffic, source: u64) -> Result<(Route, Route), ConfigError> {
         let into = self.own_link(group.access.0.as_deref())?;
         let out_of = self.own_link(group.access.1.as_deref())?;
@@ -175,7 +175,8 @@ impl<'a> Builder<'a> {
         Ok((route(forward, seed), route(reverse, !seed)))
     }
 
-    /// Both directions of a copy of an access link for one source. They are not measured.
+    /// Adds a copy of an access link for one source, and returns its two directions. They are not
+    /// measured.
     fn own_link(&mut self, name: Option<&str>) -> Result<Option<(LinkId, LinkId)>, ConfigError> {
         let Some(hop) = name.and_then(|name| self.scenario.network.access(name)) else {
             return Ok(None);

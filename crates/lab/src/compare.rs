@@ -1,4 +1,4 @@
-//! The main job: several senders over one scenario, each with the same seeds.
+//! Comparisons of several senders over one scenario, each with the same seeds.
 
 use rayon::prelude::*;
 use unruffled_measure::{Monitor, Recorder, RunRecord};
@@ -11,23 +11,23 @@ use crate::run::{record, row, run};
 use crate::senders;
 use unruffled_scenario::{Scenario, Traffic};
 
-/// How many runs [`compare`] makes.
+/// Returns the number of runs that [`compare`] makes.
 pub fn runs(scenario: &Scenario, variants: &[Variant]) -> u64 {
     let beside = if has_others(scenario) { scenario.seeds } else { 0 };
     scenario.seeds * variants.len() as u64 + reference::runs(scenario) + beside
 }
 
-/// Whether there is traffic beside that of the compared sender.
+/// Returns whether the scenario has traffic beside that of the compared sender.
 fn has_others(scenario: &Scenario) -> bool {
     others(scenario).next().is_some()
 }
 
-/// The traffic beside that of the compared sender.
+/// Returns the traffic beside that of the compared sender.
 fn others(scenario: &Scenario) -> impl Iterator<Item = &Traffic> {
     scenario.traffic.iter().filter(|group| !scenario.compared().any(|c| c.name == group.name))
 }
 
-/// The goodput of the other traffic over the same path without the compared sender.
+/// Returns the goodput of the other traffic over the same path without the compared sender.
 fn without_compared(
     scenario: &Scenario,
     cancel: &CancellationToken,
@@ -37,7 +37,7 @@ fn without_compared(
         return Ok(Vec::new());
     }
     let rest = reference::without(scenario, |group| others(scenario).any(|o| o.name == group.name));
-    // No traffic is of this sender.
+    // The variant is not used: all remaining traffic has a sender of its own.
     let sack = scenario.fixed_sender("sack");
     let ran: Vec<RunRecord> = (1..=scenario.seeds)
         .into_par_iter()
@@ -81,10 +81,10 @@ pub fn compare(
 ) -> Result<Comparison, RunError> {
     let tasks: Vec<(&Variant, u64)> =
         variants.iter().flat_map(|v| (1..=scenario.seeds).map(move |seed| (v, seed))).collect();
-    let of_tasks = || -> Result<Vec<Ran>, RunError> {
+    let run_tasks = || -> Result<Vec<RunOutput>, RunError> {
         let ran = tasks.into_par_iter().map(|(variant, seed)| {
             cancel.check()?;
-            let ran = Ran::of(scenario, variant, seed, cancel)?;
+            let ran = RunOutput::of(scenario, variant, seed, cancel)?;
             done();
             Ok(ran)
         });
@@ -92,12 +92,12 @@ pub fn compare(
     };
     let (reference, (beside, ran)) = rayon::join(
         || Reference::of(scenario, cancel, &done),
-        || rayon::join(|| without_compared(scenario, cancel, &done), of_tasks),
+        || rayon::join(|| without_compared(scenario, cancel, &done), run_tasks),
     );
     let (reference, beside) = (reference?, beside?);
     let mut ran = ran?.into_iter();
     let of_variant =
-        |variant: &Variant| gather(variant, ran.by_ref().take(scenario.seeds as usize));
+        |variant: &Variant| collect_runs(variant, ran.by_ref().take(scenario.seeds as usize));
     let names: Vec<&str> = variants.iter().map(Variant::name).collect();
     let variants = variants.iter().map(of_variant).collect();
     Ok(Comparison {
@@ -118,17 +118,17 @@ pub fn compare(
     })
 }
 
-/// What a run leaves.
-struct Ran {
+/// The result of one run.
+struct RunOutput {
     row: RunRow,
-    /// What was counted of each flow and link, where there are several flows.
+    /// The record of each flow and link, if there are several flows.
     record: Option<RunRecord>,
-    /// What is drawn of it: only of the first seed, and of the first flow that is compared.
+    /// The trace to draw: only for the first seed, and for the first compared flow.
     trace: Option<Trace>,
 }
 
-impl Ran {
-    /// Makes the run.
+impl RunOutput {
+    /// Makes the run, and returns its result.
     fn of(
         scenario: &Scenario,
         variant: &Variant,
@@ -150,21 +150,21 @@ impl Ran {
     }
 }
 
-/// The runs of one variant, seed by seed.
-fn gather(variant: &Variant, ran: impl Iterator<Item = Ran>) -> VariantRuns {
-    let mut gathered = VariantRuns {
+/// Collects the runs of one variant, seed by seed.
+fn collect_runs(variant: &Variant, ran: impl Iterator<Item = RunOutput>) -> VariantRuns {
+    let mut runs = VariantRuns {
         name: variant.name().into(),
         about: senders::about(variant),
         rows: Vec::new(),
         trace: Trace::default(),
         records: Vec::new(),
     };
-    for Ran { row, record, trace } in ran {
-        gathered.rows.push(row);
-        gathered.records.extend(record);
+    for RunOutput { row, record, trace } in ran {
+        runs.rows.push(row);
+        runs.records.extend(record);
         if let Some(trace) = trace {
-            gathered.trace = trace;
+            runs.trace = trace;
         }
     }
-    gathered
+    runs
 }

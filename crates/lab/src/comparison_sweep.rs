@@ -208,7 +208,7 @@ pub(crate) mod tests {
         ComparisonSweep {
             name: "fake-sweep".to_owned(),
             title: "Ten per cent of the packets arrive late, and later".to_owned(),
-            source: "Nobody and Noone, table 3".to_owned(),
+            source: "Doe and Roe, table 3".to_owned(),
             quantity: "lateness (ms)".to_owned(),
             points: vec![point(0.0), point(1.0)],
             paper: Some(Paper {

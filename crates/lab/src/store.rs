@@ -51,16 +51,16 @@ impl std::fmt::Debug for Key {
 }
 
 /// The keys of a scenario file that do not change the result of a run.
-const IRRELEVANT_KEYS: [&str; 5] = ["name", "title", "source", "seeds", "variants"];
+const IGNORED_KEYS: [&str; 5] = ["name", "title", "source", "seeds", "variants"];
 
 impl Key {
     /// Returns the key of a run of `variant` over the scenario with `seed`.
     pub fn of(scenario: &Scenario, variant: &Variant, seed: u64) -> Self {
-        Self::of_text(&decisive(scenario), variant, seed)
+        Self::of_canonical(&canonical_toml(scenario), variant, seed)
     }
 
-    /// Returns the key of a run over the scenario with this [`decisive`] text.
-    pub fn of_text(scenario: &str, variant: &Variant, seed: u64) -> Self {
+    /// Returns the key of a run over the scenario with this [`canonical_toml`] text.
+    pub fn of_canonical(scenario: &str, variant: &Variant, seed: u64) -> Self {
         let mut hash = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| {
             hash.update(&(bytes.len() as u64).to_le_bytes());
@@ -80,11 +80,11 @@ impl Key {
 
 /// Returns the scenario as TOML with its keys in order, without those that do not change the result
 /// of a run.
-pub fn decisive(scenario: &Scenario) -> String {
+pub fn canonical_toml(scenario: &Scenario) -> String {
     let Ok(mut table) = toml::from_str::<toml::Table>(&scenario.toml) else {
         return scenario.toml.clone();
     };
-    IRRELEVANT_KEYS.iter().for_each(|name| drop(table.remove(*name)));
+    IGNORED_KEYS.iter().for_each(|name| drop(table.remove(*name)));
     toml::to_string(&table).unwrap_or_else(|_| scenario.toml.clone())
 }
 
@@ -95,7 +95,7 @@ pub struct Run<'a> {
     pub key: Key,
     /// The experiment or scenario that first needed the run.
     pub of: &'a str,
-    /// The [`decisive`] text of the scenario.
+    /// The [`canonical_toml`] text of the scenario.
     pub scenario: &'a str,
     /// The sender's full name.
     pub variant: &'a str,
@@ -157,7 +157,7 @@ fn retry_while_busy<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusq
 }
 
 /// Rejects folders, devices and pipes, for which the errors of SQLite would be unclear.
-fn refuse_others(path: &Path) -> Result<(), Error> {
+fn reject_special_files(path: &Path) -> Result<(), Error> {
     let source = match path.metadata() {
         Ok(there) if there.is_dir() => StoreError::CannotOpen,
         Ok(there) if !there.is_file() => StoreError::Foreign,
@@ -167,7 +167,7 @@ fn refuse_others(path: &Path) -> Result<(), Error> {
 }
 
 /// Returns the path in a form that SQLite opens as a file, even if it is `:memory:`.
-fn plain(path: &Path) -> PathBuf {
+fn as_file(path: &Path) -> PathBuf {
     Path::new(".").join(path)
 }
 
@@ -212,10 +212,10 @@ impl Store {
             folder.join(".").metadata().map(drop)
         };
         there.map_err(|e| Error::output(path, e))?;
-        refuse_others(path)?;
+        reject_special_files(path)?;
         let refused = |e: rusqlite::Error| Error::Store { path: path.to_owned(), source: e.into() };
         let flags = OpenFlags::default() - OpenFlags::SQLITE_OPEN_URI;
-        let connection = Connection::open_with_flags(plain(path), flags).map_err(refused)?;
+        let connection = Connection::open_with_flags(as_file(path), flags).map_err(refused)?;
         let store = Self { connection, path: path.to_owned() };
         store.prepare().map_err(refused)??;
         Ok(store)
@@ -234,9 +234,9 @@ impl Store {
         Ok(store)
     }
 
-    /// Returns whether the file is a store; false if it is empty and can become one. A file of another
-    /// program or another layout is an error.
-    fn recognise(&self) -> rusqlite::Result<Result<bool, Error>> {
+    /// Returns whether the file has the tables of a store. An empty file has none and can become a
+    /// store; a file of another program or another layout is an error.
+    fn has_tables(&self) -> rusqlite::Result<Result<bool, Error>> {
         let c = &self.connection;
         c.busy_timeout(BUSY_TIMEOUT)?;
         let number = |pragma: &str| c.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
@@ -244,17 +244,17 @@ impl Store {
         let application = number("application_id")?;
         let layout = number("user_version")?;
         if tables > 0 && application != APPLICATION_ID {
-            return Ok(Err(self.wrong(StoreError::Foreign)));
+            return Ok(Err(self.error(StoreError::Foreign)));
         }
         if tables > 0 && layout != LAYOUT_VERSION {
-            return Ok(Err(self.wrong(StoreError::OtherLayout)));
+            return Ok(Err(self.error(StoreError::OtherLayout)));
         }
         Ok(Ok(tables > 0))
     }
 
     /// Checks the file, sets the modes of the connection, and creates missing tables.
     fn prepare(&self) -> rusqlite::Result<Result<(), Error>> {
-        if let Err(wrong) = self.recognise()? {
+        if let Err(wrong) = self.has_tables()? {
             return Ok(Err(wrong));
         }
         let c = &self.connection;
@@ -279,7 +279,7 @@ impl Store {
     }
 
     /// Returns an error of this file.
-    fn wrong(&self, source: impl Into<StoreError>) -> Error {
+    fn error(&self, source: impl Into<StoreError>) -> Error {
         Error::Store { path: self.path.clone(), source: source.into() }
     }
 
@@ -293,7 +293,7 @@ impl Store {
             .connection
             .prepare(query)
             .and_then(|mut s| s.query_row([&key.0[..]], |_| Ok(())).optional());
-        found.map(|found| found.is_some()).map_err(|e| self.wrong(e))
+        found.map(|found| found.is_some()).map_err(|e| self.error(e))
     }
 
     /// Returns the record of the run, if the store has it.
@@ -308,8 +308,8 @@ impl Store {
             });
             row.optional()
         });
-        let Some((bytes, hash)) = found.map_err(|e| self.wrong(e))? else { return Ok(None) };
-        let damaged = || self.wrong(StoreError::Damaged);
+        let Some((bytes, hash)) = found.map_err(|e| self.error(e))? else { return Ok(None) };
+        let damaged = || self.error(StoreError::Damaged);
         if blake3::hash(&bytes).as_bytes()[..] != hash {
             return Err(damaged());
         }
@@ -333,7 +333,7 @@ impl Store {
         for run in runs {
             let mut record = Vec::new();
             ciborium::into_writer(run.record, &mut record)
-                .map_err(|e| self.wrong(StoreError::Encoding(e)))?;
+                .map_err(|e| self.error(StoreError::Encoding(e)))?;
             records.push(record);
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
@@ -365,7 +365,7 @@ impl Store {
             drop((put_scenario, put_run));
             transaction.commit()
         };
-        write().map_err(|e| self.wrong(e))
+        write().map_err(|e| self.error(e))
     }
 
     /// Returns the stored runs by version of the model, and by the experiment or scenario that first
@@ -390,7 +390,7 @@ impl Store {
             };
             query.query_map([], holding)?.collect()
         };
-        read().map_err(|e| self.wrong(e))
+        read().map_err(|e| self.error(e))
     }
 
     /// Removes runs and returns their number.
@@ -410,12 +410,12 @@ impl Store {
         let is_full = |e: &rusqlite::Error| e.sqlite_error_code() == Some(ErrorCode::DiskFull);
         let removed = removed.map_err(|e| match is_full(&e) {
             true => Error::Store { path: self.path.clone(), source: StoreError::NoRoomToRemove },
-            false => self.wrong(e),
+            false => self.error(e),
         })?;
         let tidy = "DELETE FROM scenario WHERE hash NOT IN (SELECT scenario FROM run); VACUUM";
         match c.execute_batch(tidy) {
             // The runs are removed. Without room for a copy, the file keeps its size for now.
-            Err(e) if !is_full(&e) => Err(self.wrong(e)),
+            Err(e) if !is_full(&e) => Err(self.error(e)),
             _ => Ok(removed),
         }
     }

@@ -180,7 +180,7 @@ impl Advice {
             Self::Capture { reason, .. } => reason.text(),
             Self::CaptureIntoFile => "Standard input is read only once: capture into a file.",
             Self::Attach => {
-                "tell late packets from lost ones, in all connections that begin after it (Linux 6.0 or \
+                "distinguish late packets from lost ones, in all connections that begin after it (Linux 6.0 or \
                  later; the command says what is missing). It switches timestamps off itself. Then \
                  begin the transfer again; `sudo unruffled detach` undoes it."
             }

@@ -19,7 +19,7 @@ const CAUSES: [Cause; 8] = [
 ];
 const PLACES: [Place; 4] = [Place::Sender, Place::Receiver, Place::Between, Place::Unknown];
 
-/// The plan for transfers that are each like the captured one but for `changes`.
+/// Returns the plan for copies of the captured transfer, each with one of `changes`.
 fn planned(name: &str, changes: &[&dyn Fn(&mut Direction)], cause: Cause) -> Vec<Step> {
     let analysis = captured(0);
     let connections = changes.iter().map(|change| {
@@ -41,10 +41,10 @@ fn at(place: Place) -> impl Fn(&mut Direction) {
     move |direction| direction.place = place
 }
 
-/// Late by so much of the round trip, with timestamps.
+/// Returns a change that sets the lateness to this share of the round trip, with timestamps.
 fn late_by(share: f64) -> impl Fn(&mut Direction) {
     move |direction| {
-        let rtt = direction.rtt.min_ms.expect("is seen whole");
+        let rtt = direction.rtt.min_ms.expect("was measured");
         direction.traffic.timestamps = true;
         for seen in
             [Some(&mut direction.reordering_here), direction.reordering_at_receiver.as_mut()]
@@ -72,7 +72,7 @@ const SENDER: [u8; 4] = [192, 0, 2, 1];
 const RECEIVER: [u8; 4] = [198, 51, 100, 1];
 
 #[test]
-fn of_every_verdict_and_place_each_step_is_a_command_for_the_host_that_can_take_it() {
+fn each_step_is_a_command_for_the_host_on_which_it_helps() {
     for (cause, place) in CAUSES.into_iter().flat_map(|cause| PLACES.map(|place| (cause, place))) {
         let plan = planned("c.pcap", &[&at(place)], cause);
         for step in &plan {
@@ -87,7 +87,7 @@ fn of_every_verdict_and_place_each_step_is_a_command_for_the_host_that_can_take_
                 assert_eq!(captured_here(step), here[nth], "{what}");
             }
         }
-        let wanted: &[Action] = match (cause, place) {
+        let expected: &[Action] = match (cause, place) {
             (Cause::Reordering, Place::Sender | Place::Unknown) => {
                 &[Action::Attach, Action::Status, Action::Compare]
             }
@@ -100,52 +100,55 @@ fn of_every_verdict_and_place_each_step_is_a_command_for_the_host_that_can_take_
             }
             _ => &[],
         };
-        assert_eq!(actions(&plan), wanted, "{cause:?} at {place:?}");
+        assert_eq!(actions(&plan), expected, "{cause:?} at {place:?}");
     }
 }
 
 #[test]
-fn a_plan_says_where_its_capture_was_made() {
+fn a_step_says_whether_the_capture_was_made_on_its_host() {
     let first = |place| planned("c", &[&at(place)], Cause::Reordering)[0].in_words();
     let on = "On 192.0.2.1, the sender of transfer 1";
-    for (place, wanted) in [
+    for (place, expected) in [
         (Place::Sender, ", where this was captured: "),
         (Place::Receiver, "; this was captured elsewhere, where `attach` does not help: "),
         (Place::Between, "; this was captured elsewhere, where `attach` does not help: "),
         (Place::Unknown, "; whether this was captured there is not seen: "),
     ] {
-        assert!(first(place).starts_with(&format!("{on}{wanted}")), "{}", first(place));
+        assert!(first(place).starts_with(&format!("{on}{expected}")), "{}", first(place));
     }
 }
 
 #[test]
-fn timestamps_are_a_way_out_only_where_no_transfer_of_the_host_is_slower_without() {
-    let soon = planned("c", &[&late_by(0.2)], Cause::Reordering);
-    let step =
-        soon.iter().find(|step| step.advice.action() == Action::Timestamps).expect("is told");
+fn disabling_timestamps_is_advised_only_if_it_slows_no_transfer_of_the_host() {
+    let slightly_late = planned("c", &[&late_by(0.2)], Cause::Reordering);
+    let step = slightly_late
+        .iter()
+        .find(|step| step.advice.action() == Action::Timestamps)
+        .expect("is advised");
     assert_eq!(step.advice.command(), "sudo sysctl -w net.ipv4.tcp_timestamps=0");
     assert!(step.advice.text().starts_with("only if `attach` is refused"), "{step:?}");
-    let tells = |plan: &[Step]| actions(plan).contains(&Action::Timestamps);
-    let (soon, late) = (late_by(0.2), late_by(2.0));
-    assert!(!tells(&planned("c", &[&late], Cause::Reordering)));
-    assert!(!tells(&planned("c", &[&soon, &late], Cause::Reordering)));
+    let advises = |plan: &[Step]| actions(plan).contains(&Action::Timestamps);
+    let slightly_late = late_by(0.2);
+    let very_late = late_by(2.0);
+    assert!(!advises(&planned("c", &[&very_late], Cause::Reordering)));
+    assert!(!advises(&planned("c", &[&slightly_late, &very_late], Cause::Reordering)));
     let other = |direction: &mut Direction| {
-        late(direction);
+        very_late(direction);
         direction.from = "[2001:db8::7]:1".parse().expect("an address");
     };
-    let plan = planned("c", &[&soon, &other], Cause::Reordering);
+    let plan = planned("c", &[&slightly_late, &other], Cause::Reordering);
     let hosts = |action| {
         let steps = plan.iter().filter(move |step| step.advice.action() == action);
         steps.filter_map(host).collect::<Vec<_>>()
     };
     assert_eq!(hosts(Action::Timestamps), [IpAddr::from(SENDER)]);
     assert_eq!(hosts(Action::Attach).len(), 2);
-    // No step undoes another.
+    // No step reverts another.
     assert!(plan.iter().all(|step| !step.advice.command().contains("tcp_timestamps=1")));
 }
 
 #[test]
-fn the_receiver_can_do_without_timestamps_where_the_sender_cannot_have_attach() {
+fn the_receiver_can_disable_timestamps_if_the_sender_cannot_be_attached() {
     let change = |direction: &mut Direction| {
         late_by(0.2)(direction);
         direction.place = Place::Receiver;
@@ -153,13 +156,13 @@ fn the_receiver_can_do_without_timestamps_where_the_sender_cannot_have_attach() 
     };
     let plan = planned("c", &[&change], Cause::Reordering);
     let step =
-        plan.iter().find(|step| step.advice.action() == Action::Timestamps).expect("is told");
+        plan.iter().find(|step| step.advice.action() == Action::Timestamps).expect("is advised");
     assert_eq!((host(step), captured_here(step)), (Some(RECEIVER.into()), Some(true)));
     assert!(step.advice.text().starts_with("only if the sender cannot have `attach`"), "{step:?}");
 }
 
 #[test]
-fn without_sack_nothing_is_attached_before_it_is_on_at_both_ends() {
+fn without_sack_the_first_steps_enable_it_at_both_ends() {
     let change = |direction: &mut Direction| {
         direction.reordering_at_receiver = None;
         direction.reordering_here.reordered = 0;
@@ -171,7 +174,7 @@ fn without_sack_nothing_is_attached_before_it_is_on_at_both_ends() {
 }
 
 #[test]
-fn a_closed_window_is_a_program_that_does_not_read() {
+fn a_closed_window_leads_to_the_receiving_program() {
     let change = |direction: &mut Direction| {
         let transfer = direction.traffic.transfer_s;
         direction.windows.closed_s = 0.9 * transfer;
@@ -185,18 +188,18 @@ fn a_closed_window_is_a_program_that_does_not_read() {
 }
 
 #[test]
-fn nothing_is_loaded_where_reordering_cost_next_to_nothing() {
+fn attach_is_not_advised_if_reordering_cost_little() {
     let analysis = captured(0);
     let mut all = transfers(&analysis);
     price("c", &mut all, crate::cancel::never());
     let Some(Ok(cost)) = all[0].cost.take() else { panic!("it is priced") };
-    for (share, wanted) in [
+    for (share, expected) in [
         (0.2, vec![Action::Attach, Action::Status, Action::Compare]),
         (0.04, vec![Action::Compare]),
     ] {
         let cost = Cost { share, lossless_share: share, ..cost.clone() };
         all[0].cost = Some(Ok(cost));
-        assert_eq!(actions(&plan("c", &all, None)), wanted, "{share}");
+        assert_eq!(actions(&plan("c", &all, None)), expected, "{share}");
     }
 }
 
@@ -210,17 +213,17 @@ fn transfers_of_one_host_share_its_steps() {
 }
 
 #[test]
-fn standard_input_is_captured_into_a_file_before_it_is_named() {
+fn a_capture_from_standard_input_is_repeated_into_a_file() {
     let plan = planned("-", &[&|_| ()], Cause::Reordering);
-    let wanted = [Action::Capture, Action::Attach, Action::Status, Action::Compare];
-    assert_eq!(actions(&plan), wanted);
+    let expected = [Action::Capture, Action::Attach, Action::Status, Action::Compare];
+    assert_eq!(actions(&plan), expected);
     assert!(plan[0].advice.command().contains(" -w slow.pcap "));
     let last = "unruffled analyze slow.pcap --scenario path.toml && unruffled compare path.toml";
     assert_eq!(plan[3].advice.command(), last);
 }
 
 #[test]
-fn both_readings_of_a_path_that_was_written_are_named() {
+fn both_readings_of_a_written_path_are_compared() {
     let analysis = captured(0);
     let found = transfers(&analysis);
     let other = Some("my path-lossy.toml".to_owned());
@@ -228,12 +231,12 @@ fn both_readings_of_a_path_that_was_written_are_named() {
     let plan = plan("c", &found, Some(&written));
     let commands: Vec<_> =
         plan[plan.len() - 2..].iter().map(|step| step.advice.command()).collect();
-    let wanted = ["unruffled compare 'my path.toml'", "unruffled compare 'my path-lossy.toml'"];
-    assert_eq!(commands, wanted);
+    let expected = ["unruffled compare 'my path.toml'", "unruffled compare 'my path-lossy.toml'"];
+    assert_eq!(commands, expected);
 }
 
 #[test]
-fn commands_are_not_broken_and_text_keeps_to_the_width() {
+fn text_is_wrapped_and_commands_are_not() {
     let plan = planned("c", &[&|_| ()], Cause::Reordering);
     let text = render(&plan, 12, 60);
     assert!(text.starts_with("\nWhat to do, in this order:\n  1. On 192.0.2.1"), "{text}");
@@ -247,8 +250,8 @@ fn commands_are_not_broken_and_text_keeps_to_the_width() {
 fn json_has_a_step_with_its_text_and_its_command() {
     let plan = planned("c", &[&at(Place::Receiver)], Cause::Reordering);
     let steps = serde_json::to_string(&plan).expect("is JSON");
-    let wanted = r#"[{"action":"attach","host":"192.0.2.1","role":"sender","captured_here":false,"transfers":[1],"text":"tell late packets from lost ones"#;
-    assert!(steps.starts_with(wanted), "{steps}");
-    let wanted = r#"{"action":"report","host":null,"role":null,"captured_here":null,"transfers":[1],"text":"If others run the sender: a page that shows them what slows it.","command":"unruffled analyze c --report slow.html"}"#;
-    assert!(steps.contains(wanted), "{steps}");
+    let expected = r#"[{"action":"attach","host":"192.0.2.1","role":"sender","captured_here":false,"transfers":[1],"text":"distinguish late packets from lost ones"#;
+    assert!(steps.starts_with(expected), "{steps}");
+    let expected = r#"{"action":"report","host":null,"role":null,"captured_here":null,"transfers":[1],"text":"If others run the sender: a page that shows them what slows it.","command":"unruffled analyze c --report slow.html"}"#;
+    assert!(steps.contains(expected), "{steps}");
 }

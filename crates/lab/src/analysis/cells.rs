@@ -2,7 +2,7 @@
 
 use unruffled_capture::{Direction, UdpPair};
 
-/// What is told of two who spoke UDP, in cells.
+/// Returns the cells of a pair of hosts that exchanged UDP datagrams.
 pub(crate) fn udp_row(pair: &UdpPair) -> Vec<String> {
     let ms = |ms: Option<f64>| ms.map_or("–".to_owned(), |ms| format!("{ms:.1}"));
     let octets = pair.payload_bytes[0] + pair.payload_bytes[1];
@@ -19,7 +19,7 @@ pub(crate) fn udp_row(pair: &UdpPair) -> Vec<String> {
     ]
 }
 
-/// The headings of a transfer's cells.
+/// Returns the headings of a transfer's cells.
 pub(crate) fn heads() -> [&'static str; 10] {
     [
         "",
@@ -35,17 +35,18 @@ pub(crate) fn heads() -> [&'static str; 10] {
     ]
 }
 
-/// The same where there is less room.
+/// Returns shorter headings, for narrow terminals.
 pub(super) fn tight_heads() -> [&'static str; 10] {
     ["", "MB", "Mb/s", "RTT ms", "late %", "by ms", "lost %", "resent", "spur.", "recov."]
 }
 
+/// Returns the cells of a transfer.
 pub(crate) fn row(index: usize, direction: &Direction) -> Vec<String> {
-    let none = || "–".to_owned();
+    let dash = || "–".to_owned();
     let late = direction.reordering();
     let number = |value: Option<f64>, decimals: usize| match value {
         Some(value) => format!("{value:.decimals$}"),
-        None => none(),
+        None => dash(),
     };
     let share = |part: f64| match part {
         0.0 => "0".to_owned(),

@@ -50,7 +50,7 @@ pub fn json(
             .cost
             .as_ref()
             .and_then(|cost| cost.as_ref().err())
-            .map(|reason| reason.to_string()),
+            .map(|error| error.to_string()),
     });
     let document = Document { capture: name, damage, analysis, verdicts: verdicts.collect(), plan };
     serde_json::to_string(&document).unwrap_or_default() + "\n"

@@ -10,7 +10,8 @@ use crate::run::run;
 use crate::transfer::{price, transfers};
 use unruffled_scenario::Scenario;
 
-/// A capture at a sender that late packets slow, with so many dots of each kind to draw.
+/// Returns the analysis of a capture at a sender that late packets slow, with at most `dots` points
+/// of each kind to draw.
 pub(crate) fn captured(dots: usize) -> Analysis {
     captured_on("few-late", "rack+cubic", dots)
 }
@@ -43,45 +44,45 @@ fn a_transfer_that_fills_its_path_is_not_slowed_by_what_the_queue_drops() {
     assert!(text.contains("the transfer got 9."), "{text}");
 }
 
-/// What reordering cost the first transfer.
+/// Returns what reordering cost the first transfer.
 fn first_cost(analysis: &Analysis) -> Cost {
     let mut found = transfers(analysis);
     price("a", &mut found, never());
-    found[0].cost.clone().expect("reordering slowed it").expect("a path that can be told")
+    found[0].cost.clone().expect("reordering slowed it").expect("a path that can be fitted")
 }
 
 #[test]
-fn a_transfer_that_never_fills_its_path_does_not_tell_what_it_cost() {
+fn the_cost_is_unknown_if_a_transfer_never_fills_its_path() {
     let mut analysis = captured_on("half-late", "sack", 100);
     for spacing_ms in [None, Some(1e6)] {
         analysis.connections[0].directions[0].spacing_ms = spacing_ms;
         let mut found = transfers(&analysis);
         price("h", &mut found, never());
         let text = found[0].cost_in_words().expect("reordering slowed it");
-        let wanted = "Its cost is unknown: it never filled its path, whose rate";
-        assert!(text.starts_with(wanted), "{text}");
+        let expected = "Its cost is unknown: it never filled its path, so it does not";
+        assert!(text.starts_with(expected), "{text}");
     }
 }
 
-/// It never fills its path, but what it sends in a row does for a moment.
+/// It never fills its path, but each burst does for a moment.
 #[test]
-fn what_a_collapsed_transfer_lost_is_told_by_its_bursts() {
+fn the_cost_of_a_collapsed_transfer_follows_from_its_bursts() {
     let cost = first_cost(&captured_on("half-late", "rack", 100));
-    // It gets a sixtieth of what it gets where all is in order.
+    // It gets a sixtieth of what it gets in order.
     assert!(cost.share > 0.9, "{cost:?}");
     assert!(cost.text.contains(" without reordering, all by the faster of its ways, "), "{cost:?}");
 }
 
 #[test]
-fn a_sender_that_learns_nothing_from_reordering_is_told_from_linux() {
+fn a_sender_that_does_not_adapt_to_reordering_is_distinguished_from_linux() {
     let cost = first_cost(&captured_on("half-late", "sack", 100));
     assert_eq!(cost.sender, "sack");
-    // It gets a fiftieth of what it gets where all is in order.
+    // It gets a fiftieth of what it gets in order.
     assert!(cost.share > 0.9, "{cost:?}");
 }
 
 #[test]
-fn without_sack_what_reordering_cost_is_not_told() {
+fn without_sack_the_cost_of_reordering_is_unknown() {
     let analysis = captured_on("half-late", "reno", 100);
     let mut found = transfers(&analysis);
     price("h", &mut found, never());
@@ -89,26 +90,26 @@ fn without_sack_what_reordering_cost_is_not_told() {
     assert!(text.contains("since the receiver sends no SACK"), "{text}");
 }
 
-/// The queue drops what a sender sends at once when late packets fill a hole: nothing is lost on
-/// the path itself.
+/// When late packets fill a hole, the sender sends a burst, and the queue drops a part of it. The
+/// path itself loses nothing.
 #[test]
-fn what_was_lost_may_be_reorderings_doing() {
+fn losses_can_be_caused_by_reordering() {
     let cost = first_cost(&captured_with("link.bottleneck.queue=10", "few-late", "rack", 100));
-    // Where all is in order, it gets 6.3 times as much.
+    // In order, it gets 6.3 times as much.
     assert!(cost.share < 0.84 && cost.lossless_share > 0.84, "{cost:?}");
-    let told = [" if it caused the losses too: ", " if the path lost packets: "];
-    assert!(told.iter().any(|told| cost.text.contains(told)), "{cost:?}");
+    let readings = [" if it caused the losses too: ", " if the path lost packets: "];
+    assert!(readings.iter().any(|reading| cost.text.contains(reading)), "{cost:?}");
     assert_ne!(cost.losses.decision, fit::Blamed::Path, "{cost:?}");
 }
 
 #[test]
-fn what_reordering_cost_is_told_in_text_and_in_json() {
+fn text_and_json_have_the_cost_of_reordering() {
     let analysis = captured(100);
     let mut found = transfers(&analysis);
     assert_eq!(found[0].cost_in_words(), None);
     price("c", &mut found, never());
     let cost = found[0].cost.as_ref().unwrap().as_ref().unwrap();
-    // It gets a fifth of what it gets where all is in order.
+    // It gets a fifth of what it gets in order.
     assert!(cost.without_bps > 2.0 * cost.now_bps, "{cost:?}");
     assert!(cost.share > 0.5 && cost.share < 1.0, "{cost:?}");
     assert!(cost.attached_bps > 2.0 * cost.now_bps, "{cost:?}");

@@ -32,7 +32,7 @@ pub enum FitError {
     NoRoundTrip,
     /// None of its packets waited in a queue.
     #[error(
-        "it never filled its path, whose rate it thus does not tell (write the path with --scenario \
+        "it never filled its path, so it does not show the path's rate (write the path with --scenario \
          and compare it with --set link.measured.rate=RATE)"
     )]
     NoRate,

@@ -126,9 +126,9 @@ mod tests {
                 ["<!doctype html><title>mine</title>", "notes\n", "<svg xmlns=\"\"/>", "\n"]
             {
                 fs::write(&path, foreign).expect("is written");
-                let refused = replaceable(&path, *kind).expect_err(foreign).to_string();
-                let wanted = format!("x: there already, and not {}", kind.name());
-                assert!(refused.contains(&wanted), "{refused}");
+                let message = replaceable(&path, *kind).expect_err(foreign).to_string();
+                let expected = format!("x: there already, and not {}", kind.name());
+                assert!(message.contains(&expected), "{message}");
             }
             fs::write(&path, "").expect("is written");
             replaceable(&path, *kind).expect("nothing is lost");

@@ -81,10 +81,10 @@ const MAX_SIGMAS: f64 = 2.5;
 
 /// Determines the origin of the losses in `direction`.
 pub fn losses(direction: &Direction) -> Losses {
-    let told = |decision, evidence: String| Losses { decision, evidence };
+    let decide = |decision, evidence: String| Losses { decision, evidence };
     let (lost, seen) = (direction.losses.lost, &direction.loss_evidence);
     if lost == 0 {
-        return told(Blamed::None, "No retransmission was needed.".to_owned());
+        return decide(Blamed::None, "No retransmission was needed.".to_owned());
     }
     let share = |part: u64| part as f64 / lost as f64;
     let late = direction.reordering().reordered;
@@ -96,13 +96,13 @@ pub fn losses(direction: &Direction) -> Losses {
                 "The originals of {came} of {lost} needed retransmissions came late and were discarded \
                  by the receiver (PAWS)."
             );
-            return told(Blamed::Reordering, evidence);
+            return decide(Blamed::Reordering, evidence);
         }
         let evidence = format!(
             "The originals of {missing} of {lost} needed retransmissions never came; whether the path or \
              its queue lost them is not seen at the receiver."
         );
-        return told(Blamed::Undecided, evidence);
+        return decide(Blamed::Undecided, evidence);
     }
     let refused = if direction.traffic.timestamps { seen.refused } else { 0 };
     let unseen = lost.saturating_sub(refused) as f64 / direction.traffic.segments.max(1) as f64;
@@ -112,7 +112,7 @@ pub fn losses(direction: &Direction) -> Losses {
              before, by which a receiver with timestamps answers to a late packet that it discards \
              (PAWS)."
         );
-        return told(Blamed::Reordering, evidence);
+        return decide(Blamed::Reordering, evidence);
     }
     // An overflowing queue drops many segments in one event, a receiver discards few.
     let events = seen.events.max(1) as f64;
@@ -121,13 +121,13 @@ pub fn losses(direction: &Direction) -> Losses {
             "The receiver discarded about {refused} late packets (PAWS), which accounts for a part of {lost} \
              needed retransmissions."
         );
-        return told(Blamed::Undecided, evidence);
+        return decide(Blamed::Undecided, evidence);
     }
     // Without DSACK, spurious retransmissions count as losses.
     let reports = direction.retransmissions.dsacks > 0;
     let trusted = late == 0 || reports;
     let (Some(rank), events) = (seen.queue_rank, seen.queue_events) else {
-        return told(
+        return decide(
             Blamed::Undecided,
             "How full the queue was at the losses is not seen.".to_owned(),
         );
@@ -135,8 +135,8 @@ pub fn losses(direction: &Direction) -> Losses {
     let error = MAX_SIGMAS * 0.29 / (events.max(1) as f64).sqrt();
     if events < MIN_EVENTS.0 {
         let evidence =
-            format!("{events} loss events are too few to tell whether the queue overflowed.");
-        return told(Blamed::Undecided, evidence);
+            format!("{events} loss events are too few to decide whether the queue overflowed.");
+        return decide(Blamed::Undecided, evidence);
     }
     let percent = rank * 100.0;
     if rank >= FULL_QUEUE_RANK && rank > 0.5 + error {
@@ -144,17 +144,17 @@ pub fn losses(direction: &Direction) -> Losses {
             "Beside {events} loss events, packets had waited longer in the queue than {percent:.0} % of all \
              did: it overflowed."
         );
-        return told(Blamed::Queue, evidence);
+        return decide(Blamed::Queue, evidence);
     }
     if events < MIN_EVENTS.1 {
         let evidence =
-            format!("{events} loss events are too few to tell whether they depend on the queue.");
-        return told(Blamed::Undecided, evidence);
+            format!("{events} loss events are too few to decide whether they depend on the queue.");
+        return decide(Blamed::Undecided, evidence);
     }
     if !trusted {
         let evidence = "The receiver reports no duplicates, so that spurious retransmissions count as \
                         losses.";
-        return told(Blamed::Undecided, evidence.to_owned());
+        return decide(Blamed::Undecided, evidence.to_owned());
     }
     if rank - 0.5 <= error && rank + error < FULL_QUEUE_RANK && !is_busy(direction) {
         let away = seen.away_from_late;
@@ -167,13 +167,13 @@ pub fn losses(direction: &Direction) -> Losses {
             "The {events} loss events do not depend on the queue: packets beside them had waited longer \
              than {percent:.0} % of all{near}."
         );
-        return told(Blamed::Path, evidence);
+        return decide(Blamed::Path, evidence);
     }
     let evidence = format!(
         "Beside {events} loss events, packets had waited longer in the queue than {percent:.0} % of all, \
          which fits both losses of the path and an overflowing queue."
     );
-    told(Blamed::Undecided, evidence)
+    decide(Blamed::Undecided, evidence)
 }
 
 /// Returns whether the transfer kept its path full all the time.

@@ -9,7 +9,7 @@ const SENDERS: [&str; 7] =
     ["unruffled", "linux-reordering+cubic", "rack", "rr-ta", "dcr-ack", "tcp-pr-sack", "sack"];
 
 /// The smallest number of segments from which a path is fitted.
-const ENOUGH: u64 = 100;
+const MIN_SEGMENTS: u64 = 100;
 
 /// The number of packets of a run over the fitted path.
 const PACKETS: f64 = 500_000.0;
@@ -73,8 +73,11 @@ impl Measured {
 }
 
 pub(super) fn measured(direction: &Direction) -> Result<Measured, FitError> {
-    if direction.traffic.segments < ENOUGH {
-        return Err(FitError::TooShort { segments: direction.traffic.segments, enough: ENOUGH });
+    if direction.traffic.segments < MIN_SEGMENTS {
+        return Err(FitError::TooShort {
+            segments: direction.traffic.segments,
+            enough: MIN_SEGMENTS,
+        });
     }
     let rtt_ms = direction.rtt.min_ms.or(direction.rtt.beyond_ms);
     let rtt_ms = rtt_ms.ok_or(FitError::NoRoundTrip)?;
@@ -269,10 +272,11 @@ mod tests {
         let direction =
             super::super::search::simulate(&captured, &sack, crate::cancel::never()).expect("runs");
         let path = measured(&direction).expect("is long enough");
-        for (rate_bps, wanted) in [(1e11, "0.1 s"), (1e10, "0.4 s"), (1e9, "4 s"), (1e6, "10 s")] {
+        for (rate_bps, duration) in [(1e11, "0.1 s"), (1e10, "0.4 s"), (1e9, "4 s"), (1e6, "10 s")]
+        {
             let path = Measured { rate_bps, ..path.clone() };
             let toml = scenario("c", &direction, &path, Loss::None);
-            assert!(toml.contains(&format!("\nduration = \"{wanted}\"\n")), "{rate_bps}: {toml}");
+            assert!(toml.contains(&format!("\nduration = \"{duration}\"\n")), "{rate_bps}: {toml}");
         }
     }
 

@@ -72,7 +72,7 @@ pub(super) fn read_all(
             return Err(wrong(message.to_owned()));
         }
         // A repeated value is drawn more often in a sample; in a grid its runs would count twice.
-        match repeated(value).filter(|_| section == "grid") {
+        match first_repeated(value).filter(|_| section == "grid") {
             Some(value) => Err(wrong(format!("{value} stands twice: expected each value once"))),
             None => Ok(axis),
         }
@@ -129,7 +129,7 @@ impl Axis {
                 let at = (share * list.len() as f64) as usize;
                 list[at.min(list.len() - 1)].clone()
             }
-            Values::Range(range) => range.drawn(share),
+            Values::Range(range) => range.sampled(share),
         }
     }
 }
@@ -142,17 +142,17 @@ impl Range {
     fn read(table: &Table) -> Result<Self, String> {
         let known = ["from", "to", "count", "step", "scale", "whole"];
         if let Some(unknown) = table.keys().find(|key| !known.contains(&key.as_str())) {
-            let meant = hint(unknown, known);
-            return Err(format!("{unknown}: expected one of {}{meant}", known.join(", ")));
+            let suggestion = hint(unknown, known);
+            return Err(format!("{unknown}: expected one of {}{suggestion}", known.join(", ")));
         }
-        let end = |name: &str| {
+        let bound = |name: &str| {
             let value = table.get(name).ok_or_else(|| format!("expected {name} in a range"))?;
             quantity(value).ok_or_else(|| {
                 format!("{name}: expected a number, with its unit if it has one, found {value}")
             })
         };
-        let (from, unit) = end("from")?;
-        let (to, other) = end("to")?;
+        let (from, unit) = bound("from")?;
+        let (to, other) = bound("to")?;
         let is_decimal = |name| table.get(name).is_some_and(Value::is_float);
         let decimal = is_decimal("from") || is_decimal("to");
         if unit != other {
@@ -212,12 +212,12 @@ impl Range {
 
     /// Returns the value at a fraction of the range, as TOML.
     fn at(&self, share: f64) -> String {
-        self.written(self.between(self.from, self.to, share))
+        self.to_toml(self.interpolate(self.from, self.to, share))
     }
 
     /// Returns the value at a fraction of the range for a sample, as TOML. All whole numbers are
     /// equally likely, including those at the ends.
-    fn drawn(&self, share: f64) -> String {
+    fn sampled(&self, share: f64) -> String {
         if !self.whole {
             return self.at(share);
         }
@@ -225,11 +225,11 @@ impl Range {
         let to = self.to.round();
         let low = from.min(to);
         let high = from.max(to);
-        self.written(self.between(low - 0.5, high + 0.5, share).round().clamp(low, high))
+        self.to_toml(self.interpolate(low - 0.5, high + 0.5, share).round().clamp(low, high))
     }
 
     /// Interpolates between `low` and `high` on the scale of the range.
-    fn between(&self, low: f64, high: f64, share: f64) -> f64 {
+    fn interpolate(&self, low: f64, high: f64, share: f64) -> f64 {
         match self.log {
             true => (low.ln() + share * (high.ln() - low.ln())).exp(),
             false => low + share * (high - low),
@@ -237,7 +237,7 @@ impl Range {
     }
 
     /// Formats a value as TOML.
-    fn written(&self, exact: f64) -> String {
+    fn to_toml(&self, exact: f64) -> String {
         // Twelve digits remove the rounding errors, as in 0.30000000000000004.
         let number = format!("{exact:.11e}").parse().unwrap_or(exact);
         let number: f64 = if self.whole { number.round() } else { number };
@@ -262,7 +262,7 @@ fn literal(value: &Value) -> Result<String, String> {
 }
 
 /// Returns the first repeated value of a list, in any notation.
-fn repeated(list: &Value) -> Option<&Value> {
+fn first_repeated(list: &Value) -> Option<&Value> {
     let mut seen = BTreeSet::new();
     let same = |value: &Value| match measured(value) {
         Some(number) => number.to_string(),

@@ -95,7 +95,7 @@ impl Batch {
             let senders = senders(&scenario, "variants", &self.variants, own)?;
             for &(run, sender, seed) in &at.runs {
                 let began = Instant::now();
-                let Some(sender) = senders.get(sender) else { return Err(lacking()) };
+                let Some(sender) = senders.get(sender) else { return Err(missing_sender()) };
                 let record = record(&scenario, sender, seed, None, cancel)?;
                 done(Made { run, record, took_s: began.elapsed().as_secs_f64() });
             }
@@ -105,7 +105,7 @@ impl Batch {
 
     /// Serializes the batch for another process with the same version of the model.
     pub fn pack(&self) -> Vec<u8> {
-        octets(self)
+        encode(self)
     }
 
     /// Restores a batch from [`pack`](Self::pack).
@@ -113,8 +113,8 @@ impl Batch {
     /// # Errors
     /// Octets that are not a batch, or one for another version of the model.
     pub fn unpack(octets: &[u8]) -> Result<Self, Error> {
-        let batch: Self = ciborium::from_reader(octets).map_err(|_| unreadable())?;
-        same_model(&batch.model)?;
+        let batch: Self = ciborium::from_reader(octets).map_err(|_| not_runs())?;
+        check_model(&batch.model)?;
         Ok(batch)
     }
 }
@@ -122,7 +122,7 @@ impl Batch {
 impl Made {
     /// Serializes results for another process with the same version of the model.
     pub fn pack(made: Vec<Self>) -> Vec<u8> {
-        octets(&Parcel { model: MODEL.to_owned(), made })
+        encode(&Parcel { model: MODEL.to_owned(), made })
     }
 
     /// Restores results from [`pack`](Self::pack).
@@ -130,31 +130,31 @@ impl Made {
     /// # Errors
     /// Octets that are not results, or those of another version of the model.
     pub fn unpack(octets: &[u8]) -> Result<Vec<Self>, Error> {
-        let parcel: Parcel = ciborium::from_reader(octets).map_err(|_| unreadable())?;
-        same_model(&parcel.model)?;
+        let parcel: Parcel = ciborium::from_reader(octets).map_err(|_| not_runs())?;
+        check_model(&parcel.model)?;
         Ok(parcel.made)
     }
 }
 
 /// Serializes a value.
-fn octets(of: &impl Serialize) -> Vec<u8> {
+fn encode(value: &impl Serialize) -> Vec<u8> {
     let mut octets = Vec::new();
-    ciborium::into_writer(of, &mut octets).expect("memory takes every write");
+    ciborium::into_writer(value, &mut octets).expect("memory takes every write");
     octets
 }
 
 /// Rejects another version of the model than that of this program.
-fn same_model(model: &str) -> Result<(), Error> {
+fn check_model(model: &str) -> Result<(), Error> {
     match model == MODEL {
         true => Ok(()),
         false => Err(ParcelError::OtherModel { found: model.to_owned(), expected: MODEL }.into()),
     }
 }
 
-fn unreadable() -> Error {
+fn not_runs() -> Error {
     ParcelError::NotRuns.into()
 }
 
-fn lacking() -> Error {
+fn missing_sender() -> Error {
     ParcelError::MissingSender.into()
 }

@@ -9,7 +9,7 @@ use super::quantity::{number, plain};
 use crate::cancel::CancellationToken;
 use crate::error::Error;
 use crate::run::cost;
-use crate::store::{Key, decisive};
+use crate::store::{Key, canonical_toml};
 use unruffled_scenario::Scenario;
 
 /// The most runs that fit into memory.
@@ -103,7 +103,7 @@ impl Plan {
     /// Plans the runs of one point.
     fn planned(&self, point: usize) -> Result<Vec<Planned>, Error> {
         let scenario = self.scenario(point)?;
-        let decisive = decisive(&scenario);
+        let canonical_toml = canonical_toml(&scenario);
         let cost = cost(&scenario);
         let mut runs = Vec::with_capacity(self.variants.len() * self.seeds as usize);
         let senders = senders(&scenario, &self.grid.place_of_variants(), &self.variants, &self.own);
@@ -111,7 +111,7 @@ impl Plan {
         for (at, variant) in senders.iter().enumerate() {
             for seed in 1..=self.seeds {
                 let is_builtin = at < self.variants.len();
-                let key = is_builtin.then(|| Key::of_text(&decisive, variant, seed));
+                let key = is_builtin.then(|| Key::of_canonical(&canonical_toml, variant, seed));
                 runs.push(Planned { key, cost });
             }
         }

@@ -14,7 +14,7 @@ use crate::cancel::CancellationToken;
 use crate::error::{Error, ParcelError};
 use crate::record::RunRow;
 use crate::run::row_of;
-use crate::store::{Run, Store, decisive};
+use crate::store::{Run, Store, canonical_toml};
 use unruffled_scenario::Scenario;
 
 /// An observer of the progress of a sweep.
@@ -179,7 +179,7 @@ impl Sweep {
         let mut scenarios: Vec<Arc<str>> = Vec::with_capacity(made.len());
         for made in &made {
             rows.push(scenario.row(&self.plan, made.run, &made.record)?);
-            scenarios.push(scenario.decisive());
+            scenarios.push(scenario.canonical_toml());
         }
         let mut inner = self.locked();
         if let Some(store) = &inner.store {
@@ -271,15 +271,15 @@ impl PointScenario {
         let point = plan.point(run);
         if self.point.as_ref().is_none_or(|(of, ..)| *of != point) {
             let scenario = plan.scenario(point)?;
-            let decisive = decisive(&scenario).into();
-            self.point = Some((point, scenario, decisive));
+            let canonical_toml = canonical_toml(&scenario).into();
+            self.point = Some((point, scenario, canonical_toml));
         }
         let (_, scenario, _) = self.point.as_ref().expect("was just set");
         Ok(row_of(scenario, plan.sender_name(run), plan.seed(run), record))
     }
 
-    /// Returns the [`decisive`] text of the scenario.
-    fn decisive(&self) -> Arc<str> {
-        self.point.as_ref().map_or("".into(), |(.., decisive)| Arc::clone(decisive))
+    /// Returns the [`canonical_toml`] text of the scenario.
+    fn canonical_toml(&self) -> Arc<str> {
+        self.point.as_ref().map_or("".into(), |(.., canonical_toml)| Arc::clone(canonical_toml))
     }
 }

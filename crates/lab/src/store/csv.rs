@@ -23,12 +23,12 @@ impl Store {
             while let Some(row) = rows.next()? {
                 let bytes: Vec<u8> = row.get(6)?;
                 if blake3::hash(&bytes).as_bytes()[..] != row.get::<_, Vec<u8>>(7)? {
-                    return Ok(Err(self.wrong(StoreError::Damaged)));
+                    return Ok(Err(self.error(StoreError::Damaged)));
                 }
                 // Records of other versions may have other fields. The header has those of the first.
                 let Ok(record) = ciborium::from_reader::<ciborium::Value, _>(bytes.as_slice())
                 else {
-                    return Ok(Err(self.wrong(StoreError::NoRecord)));
+                    return Ok(Err(self.error(StoreError::NoRecord)));
                 };
                 for (flow, fields) in flows(&record).into_iter().enumerate() {
                     let mut writer = csv::Writer::from_writer(Vec::new());
@@ -62,7 +62,7 @@ impl Store {
             }
             Ok(Ok(()))
         };
-        read().map_err(|e| self.wrong(e))?
+        read().map_err(|e| self.error(e))?
     }
 }
 

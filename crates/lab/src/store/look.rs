@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{Store, StoreError, plain, refuse_others};
+use super::{Store, StoreError, as_file, reject_special_files};
 use crate::error::Error;
 
 impl Store {
@@ -14,7 +14,7 @@ impl Store {
     /// # Errors
     /// A file that cannot be read, is damaged, or is not a store.
     pub fn look(path: &Path) -> Result<Self, Error> {
-        refuse_others(path)?;
+        reject_special_files(path)?;
         // With write permission, SQLite removes its auxiliary files when it closes the store.
         match Self::look_with(path, "mode=rw") {
             Err(Error::Store { source: StoreError::CannotOpen | StoreError::ReadOnly, .. }) => {}
@@ -34,14 +34,14 @@ impl Store {
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection =
-            Connection::open_with_flags(uri(&plain(path), how), flags).map_err(refused)?;
+            Connection::open_with_flags(uri(&as_file(path), how), flags).map_err(refused)?;
         let store = Self { connection, path: path.to_owned() };
         if how == "mode=rw" && store.connection.is_readonly("main").map_err(refused)? {
-            return Err(store.wrong(StoreError::ReadOnly));
+            return Err(store.error(StoreError::ReadOnly));
         }
-        match store.recognise().map_err(refused)?? {
+        match store.has_tables().map_err(refused)?? {
             true => Ok(store),
-            false => Err(store.wrong(StoreError::Foreign)),
+            false => Err(store.error(StoreError::Foreign)),
         }
     }
 }

@@ -12,7 +12,7 @@ fn record(goodput_bps: f64) -> RunRecord {
 }
 
 fn key(seed: u64) -> Key {
-    Key::of_text("duration = \"1 s\"", &Variant::named("sack").expect("exists"), seed)
+    Key::of_canonical("duration = \"1 s\"", &Variant::named("sack").expect("exists"), seed)
 }
 
 fn put(store: &Store, seed: u64, record: &RunRecord) {

@@ -39,7 +39,7 @@ struct Cell {
     scenario: Scenario,
     variant: Variant,
     /// The part of the scenario that affects results.
-    decisive: String,
+    canonical_toml: String,
     keys: Vec<Key>,
 }
 
@@ -179,7 +179,7 @@ fn make(store: &Mutex<Store>, key: Key, of: &str, cell: &Cell, index: usize) -> 
     let run = Run {
         key,
         of,
-        scenario: &cell.decisive,
+        scenario: &cell.canonical_toml,
         variant: cell.variant.name(),
         seed: Cell::seed(index),
         record: &record,
@@ -197,10 +197,10 @@ fn cells(experiment: &Experiment) -> Result<Vec<Vec<Option<Cell>>>, Error> {
             return Ok(None);
         }
         let (scenario, variant) = experiment.scenario(line, point)?;
-        let decisive = store::decisive(&scenario);
-        let key = |seed| Key::of_text(&decisive, &variant, seed);
+        let canonical_toml = store::canonical_toml(&scenario);
+        let key = |seed| Key::of_canonical(&canonical_toml, &variant, seed);
         let keys = (0..experiment.seeds as usize).map(|i| key(Cell::seed(i))).collect();
-        Ok(Some(Cell { scenario, variant, decisive, keys }))
+        Ok(Some(Cell { scenario, variant, canonical_toml, keys }))
     };
     let points = &experiment.sweep.points;
     // The settings of the quick version are checked in a full run, too.
