@@ -281,7 +281,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_drawn_over_time_is_in_a_table_as_well() {
+    fn each_quantity_over_time_has_a_table() {
         let page = html(&fake::comparison());
         let cwnd = page.split("id=\"cwnd\"").nth(1).expect("windows");
         let table = cwnd.split("<details>").nth(1).expect("has a table").split("</details>").next();

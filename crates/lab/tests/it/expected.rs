@@ -115,7 +115,7 @@ fn faults(expected: &Expected, found: &Direction, place: &str) -> Vec<String> {
         }
     }
     if expected.late_times.is_empty() && late.reordered > 0 {
-        faults.push(format!("{place}: {} late where all is in order", late.reordered));
+        faults.push(format!("{place}: {} late in a capture in order", late.reordered));
     }
     faults
 }
