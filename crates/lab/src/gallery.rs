@@ -361,7 +361,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_comma_in_a_name_is_none_between_cells() {
+    fn a_comma_in_a_name_does_not_separate_cells() {
         let mut gallery = fake();
         gallery.paths[0].name = "a, \"b\"".to_owned();
         let csv = gallery.csv();
@@ -369,7 +369,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn all_senders_but_westwood_and_those_of_the_simulator_stand_in_it() {
+    fn the_gallery_has_all_senders_except_westwood_and_those_for_simulators() {
         let names = senders();
         assert_eq!(names[0], "unruffled");
         assert!(names.iter().all(|n| n != "westwood" && !n.ends_with("-rtx")), "{names:?}");
@@ -377,7 +377,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_warm_up_is_a_tenth_of_a_short_run_and_what_is_given_is_kept() {
+    fn a_warm_up_is_a_tenth_of_a_short_run_unless_it_is_set() {
         let dcr_4 = |given: &[&str]| {
             let given: Vec<String> = given.iter().map(|&key| key.to_owned()).collect();
             let scenarios = built_in(&given).expect("scenarios");
@@ -391,7 +391,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_key_that_one_of_many_paths_refuses_is_told_with_the_path() {
+    fn an_error_in_a_key_names_the_path_that_rejects_it() {
         let message =
             |refused: Result<Vec<Scenario>, Error>| refused.expect_err("is refused").to_string();
         let late = message(built_in(&["delayed.fraction=2%".to_owned()]));

@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_its_run_and_the_metrics_by_name() {
+    fn a_row_has_its_run_and_the_metrics_by_name() {
         let row = &fake::comparison().variants[0].rows[0];
         let json = serde_json::to_value(row).unwrap();
         let names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernels_counters_are_added_up_where_there_are_any() {
+    fn a_kernels_counters_are_added_up_if_present() {
         let mut row = fake::comparison().variants[0].rows[0].clone();
         let delivered = row.flow.delivered_segments;
         for metric in METRICS {

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_has_the_unit_that_suits_it_and_three_digits() {
+    fn a_rate_has_three_digits_and_a_suitable_unit() {
         let shown = |bps: f64| Scale::of([bps]).with_unit(bps).replace('\u{a0}', " ");
         for (bps, expected) in [
             (99_547.5e6, "99.55 Gb/s"),
@@ -140,7 +140,7 @@ mod tests {
     fn rates_beside_each_other_have_one_unit() {
         let scale = Scale::of([0.5e6, 12e9, f64::NAN, f64::INFINITY]);
         assert_eq!((scale.name(), scale.number(0.5e6).as_str()), ("Gb/s", "0.00"));
-        // The largest of those that count keeps its three digits in the unit of what is beside it.
+        // The largest of the rates keeps three digits, in the unit of the rates beside it.
         let scale = Scale::beside([0.6e6, 0.19e6], [9.11e6]);
         assert_eq!((scale.name(), scale.number(0.6e6).as_str()), ("Mb/s", "0.600"));
         assert_eq!(Scale::beside([6.8e3], [9.11e6]).number(6.8e3), "0.00680");

@@ -135,7 +135,7 @@ mod tests {
     use crate::cancel::never;
 
     #[test]
-    fn a_path_that_takes_no_time_undisturbed_has_no_goodput() {
+    fn a_path_without_delay_and_rate_has_no_reference_goodput() {
         let text = "duration = \"2 s\"\nvariants = [\"sack\"]\n[path]\nhops = [\"wan\"]\n\
                     [link.wan]\ndelay = \"0 s\"\nalternate.extra = \"9 ms\"\n";
         let endless = Scenario::parse("my.toml", text, &[]).expect("takes time");

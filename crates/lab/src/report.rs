@@ -1,8 +1,9 @@
-//! A comparison as one HTML file that needs nothing else: no network, no script, no font. The page of
-//! a capture has scripts of its own, for charts that can be zoomed.
+//! Reports as HTML files that need no network, no script and no font. The page of a capture has a
+//! script of its own, for charts that can be zoomed.
 //!
-//! Plotters draws the axes and the series; `palette` lets the drawings follow light and dark mode.
-//! Small multiples on a grid show 2 variants as well as 20, on a telephone as well as on a wall.
+//! Plotters draws the axes and the series. `palette` adapts the drawings to light and dark mode.
+//! Small multiples on a grid suit 2 variants as well as 20, on a telephone as well as on a wide
+//! screen.
 
 mod capture;
 mod comparison_sweep;
@@ -36,16 +37,16 @@ use panel::values;
 pub use sweep::sweep;
 pub use thresholds::thresholds;
 
-/// Widths of the goodput plot, in drawing units: for a page, and for a telephone.
+/// The widths of the goodput plot for a page and for a telephone, in drawing units.
 const GOODPUT_WIDTHS: (u32, u32) = (1500, 760);
 
-/// The report. The same comparison gives the same bytes.
+/// Renders the report of a comparison. The same comparison gives the same bytes.
 pub fn html(comparison: &Comparison) -> String {
     let summaries = summaries(comparison);
     page::page("page.html", contents(comparison, &summaries))
 }
 
-/// What the template fills in.
+/// Returns the values of the template.
 fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
     let (wide, narrow) = GOODPUT_WIDTHS;
     let scale = scale(comparison, summaries);
@@ -79,7 +80,7 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
         delivered => over_time(comparison, &series::DELIVERED),
         cwnd => over_time(comparison, &series::CWND),
         dupthresh => over_time(comparison, &series::DUPTHRESH),
-        patience => over_time(comparison, &series::PATIENCE),
+        patience => over_time(comparison, &series::TIME_LIMIT),
         episodes => comparison.episodes.iter().map(|e| e.what.clone()).collect::<Vec<_>>(),
         sequence => values(sequence::panels(comparison)),
         reordering => values(reordering::panels(comparison)),
@@ -90,7 +91,7 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
     }
 }
 
-/// A quantity over time: the panels, and the same as a table. None where no variant has it.
+/// Returns the panels and the table of a quantity over time. `None` if no variant has it.
 fn over_time(comparison: &Comparison, quantity: &series::TracedQuantity) -> Option<Value> {
     let panels = series::panels(comparison, quantity);
     let mut lines = series::table(comparison, quantity);
@@ -98,7 +99,7 @@ fn over_time(comparison: &Comparison, quantity: &series::TracedQuantity) -> Opti
     (!panels.is_empty()).then(|| context! { panels => values(panels), heads, lines })
 }
 
-/// Whose traces are drawn.
+/// Returns which run the traces are from, in words.
 fn shown(comparison: &Comparison) -> String {
     let seed = comparison.variants.iter().find_map(|v| v.rows.first()).map_or(1, |row| row.seed);
     match comparison.compared {
@@ -107,7 +108,7 @@ fn shown(comparison: &Comparison) -> String {
     }
 }
 
-/// The tables of groups of traffic and of links, where there are several flows.
+/// Returns the tables of groups of traffic and of links, if there are several flows.
 fn grids(comparison: &Comparison) -> Vec<Value> {
     let grids = [flow_groups(comparison), busy_links(comparison)].into_iter().flatten();
     grids.map(|TextTable { heads, lines, .. }| context! { heads, lines }).collect()
@@ -120,7 +121,7 @@ pub(crate) mod tests {
     use crate::record::fake;
     use crate::reference::{Limit, Reference};
 
-    /// Every element that is opened closes, in order.
+    /// Asserts that every element is closed in order.
     pub(super) fn assert_nests(html: &str) {
         const VOID: [&str; 3] = ["meta", "br", "!doctype"];
         let mut open = Vec::new();
@@ -144,7 +145,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn nothing_comes_from_elsewhere() {
+    fn a_report_refers_to_no_other_file() {
         let html = html(&fake::comparison());
         for reference in ["http://", "https://", "src=", "href=", "url(", "@import", "<script"] {
             assert!(!html.contains(reference), "{reference}");
@@ -152,7 +153,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn text_is_escaped_wherever_it_stands() {
+    fn text_is_escaped_everywhere() {
         let mut comparison = fake::comparison();
         let hostile = "<b>&\"'";
         comparison.title = hostile.to_owned();
@@ -169,7 +170,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_report_follows_its_order_and_names_every_variant() {
+    fn the_sections_are_in_order_and_every_variant_is_named() {
         let comparison = fake::comparison();
         let html = html(&comparison);
         let parts = ["<h1>", "class=\"finding\"", "<table", "id=\"goodput\"", "id=\"cwnd\""];
@@ -188,7 +189,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn captions_say_that_one_of_several_flows_is_drawn() {
+    fn captions_say_which_of_several_flows_is_drawn() {
         let mut comparison = fake::comparison();
         assert!(html(&comparison).contains("(seed\u{a0}1)"));
         (comparison.flows, comparison.compared) = (6, 4);
@@ -198,7 +199,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_wait_is_for_resending_and_not_for_a_loss() {
+    fn the_time_limit_is_called_a_wait_before_resending() {
         let mut comparison = fake::comparison();
         assert!(!html(&comparison).contains("id=\"patience\""));
         comparison.variants[6].trace.patience = vec![(0.0, 120.0), (5.0, 150.0)];
@@ -210,7 +211,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn captions_of_a_single_run_speak_of_no_means_and_intervals() {
+    fn captions_of_a_single_run_mention_no_means_and_intervals() {
         let mut comparison = fake::comparison();
         let words = ["Means over", "±", "whiskers", "bars are means"];
         let several = html(&comparison);
@@ -224,7 +225,7 @@ pub(crate) mod tests {
         assert!(single.contains("Longer is better; the dashed line"));
     }
 
-    /// The colours that stand beside a name, in tables and above panels.
+    /// Returns the colours beside a name, in tables and above panels.
     fn swatches(html: &str, name: &str) -> Vec<String> {
         let beside = html.split("<i class=\"swatch\" style=\"background:var(--").skip(1);
         let of_name = beside.filter(|rest| {
@@ -236,7 +237,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_sender_has_one_colour_in_every_report_whoever_stands_beside_it() {
+    fn a_sender_has_the_same_colour_in_every_report() {
         let mut comparison = fake::comparison();
         let mut pages = vec![html(&comparison)];
         comparison.variants.reverse();
@@ -276,7 +277,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_drawn_over_time_is_in_a_table_as_well() {
+    fn each_quantity_over_time_has_a_table() {
         let page = html(&fake::comparison());
         let cwnd = page.split("id=\"cwnd\"").nth(1).expect("windows");
         let table = cwnd.split("<details>").nth(1).expect("has a table").split("</details>").next();
@@ -295,7 +296,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn full_traces_make_a_file_of_bearable_size() {
+    fn full_traces_make_a_file_of_limited_size() {
         let mut comparison = fake::comparison();
         for trace in comparison.variants.iter_mut().map(|v| &mut v.trace) {
             let sent = |i: u32| crate::record::Sent {
@@ -319,7 +320,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn numbers_that_are_none_do_not_stop_the_report() {
+    fn nan_and_infinity_do_not_stop_the_report() {
         let mut comparison = fake::comparison();
         comparison.reference = Reference::new(f64::NAN, Limit::Links);
         comparison.variants[0].rows.clear();

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_fits_stays_one() {
+    fn a_table_that_fits_is_not_stacked() {
         assert!(
             table(45).starts_with("path       best %  a head of several words\n───"),
             "{}",
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_that_have_no_room_stand_below_each_other() {
+    fn cells_without_room_are_stacked() {
         let expected = "satellite\n  best %                   98.5\n  a head of several words  1\n\
                       half-late\n  best %                   100.0\n  a head of several words  2\n";
         assert_eq!(table(40), expected);

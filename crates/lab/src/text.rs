@@ -77,7 +77,7 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
 /// The text in place of an absent number.
 pub const NO_NUMBER: &str = "–";
 
-/// Formats `value` with so many decimals and with its thousands apart, or as [`NO_NUMBER`].
+/// Formats `value` with this number of decimals and separated thousands, or as [`NO_NUMBER`].
 pub fn number(value: f64, decimals: usize) -> String {
     if value.is_finite() { grouped(&format!("{value:.decimals$}")) } else { NO_NUMBER.to_owned() }
 }

@@ -8,7 +8,7 @@ use crate::cancel::CancellationToken;
 use crate::fit::{self, Beside, Blamed, Cost, FitError, Losses};
 use crate::rate::Scale;
 
-/// The most transfers whose cost is simulated: each takes some seconds.
+/// The largest number of transfers whose cost is simulated. Each takes some seconds.
 const MAX_PRICED: usize = 3;
 
 /// One direction of a connection that carried data, and what slowed it.
@@ -20,16 +20,16 @@ pub struct Transfer<'a> {
     pub span_s: (f64, f64),
     /// The direction.
     pub direction: &'a Direction,
-    /// What slowed it.
+    /// The cause that slowed the transfer.
     pub verdict: Verdict,
-    /// Where its losses come from.
+    /// The origin of its losses.
     pub losses: Losses,
-    /// What reordering cost it, or why the cost is unknown; none before [`price`].
+    /// The cost of reordering, or the reason why it is unknown. `None` before [`price`].
     pub cost: Option<Result<Cost, Arc<FitError>>>,
 }
 
 impl Transfer<'_> {
-    /// The share of this transfer's time during which `other` was active too.
+    /// Returns the share of this transfer's time during which `other` was active too.
     fn shared_with(&self, other: &Self) -> f64 {
         let (from, to) = self.span_s;
         let (other_from, other_to) = other.span_s;
@@ -84,7 +84,8 @@ pub fn transfers(analysis: &Analysis) -> Vec<Transfer<'_>> {
     found.into_iter().map(transfer).collect()
 }
 
-/// The verdict on a transfer whose losses were dropped by the path's queue: it filled the path.
+/// Returns the verdict on a transfer whose losses were dropped by the path's queue. It filled the
+/// path.
 fn overflowed(direction: &Direction) -> Verdict {
     let goodput_bps = direction.traffic.goodput_bps;
     let rate = Scale::of([goodput_bps]).with_unit(goodput_bps).replace('\u{a0}', " ");

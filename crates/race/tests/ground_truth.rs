@@ -10,7 +10,7 @@ mod paths;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use expected::{Expected, late_times, told};
+use expected::{Expected, check_captures, late_times};
 use paths::{CASES, Case, analysed, over};
 use unruffled_capture::{Source, Transport, decode, read};
 use unruffled_net::Place;
@@ -201,7 +201,7 @@ fn transferred(case: &Case, first: bool, kernel: bool, length: Length) -> Option
     let sender = if kernel { "kernel-cubic" } else { case.sender };
     let captures = [("sender", left), ("between", between), ("receiver", right)];
     let captures = captures.map(|(place, capture)| (place, Some(analysed(capture))));
-    Some(told(&format!("{}, {sender}", case.name), &expected, captures))
+    Some(check_captures(&format!("{}, {sender}", case.name), &expected, captures))
 }
 
 /// Of a hundred late packets the quantiles are within their bounds only where the emulator is on time.

@@ -1,4 +1,4 @@
-//! A group of traffic that has the undisturbed network to itself.
+//! Simulation of a group of traffic alone in the undisturbed network.
 
 use std::borrow::Cow;
 use unruffled_measure::FlowRecord;
@@ -15,24 +15,24 @@ use crate::cancel::{CancellationToken, RunError};
 use crate::run::record;
 use unruffled_scenario::{NetLink, Recording, Scenario, Traffic};
 
-/// Packets that the senders of a group may have on their way together; more only where the path holds
-/// more.
+/// The largest number of packets that the senders of a group may have in flight together, unless
+/// the path's capacity is larger.
 const PLENTY: f64 = 1_000_000.0;
 
-/// The share of what the links carry from which on they are the limit.
+/// The share of the links' capacity from which the links are the limit.
 const NEARLY_ALL: f64 = 0.98;
 
 /// A group and the undisturbed network.
 pub(super) struct Alone<'a> {
     group: &'a Traffic,
-    /// Packets are spread as the group has it; or, where packets can be lost and so be sent again by
-    /// another way, as the ways can take them as well.
+    /// The spreads of packets to try: that of the group, and, if packets can be lost and therefore
+    /// be sent again by another way, the one that fills the ways.
     spreads: Vec<(Ways, Scenario)>,
-    /// Segments that the receiver's window allows one sender.
+    /// The number of segments that the receiver's window allows one sender.
     window: u64,
 }
 
-/// A detector by which nothing is lost.
+/// A loss detector that never reports a loss.
 #[derive(Debug)]
 struct Never;
 
@@ -49,7 +49,7 @@ impl LossDetector for Never {
 impl<'a> Alone<'a> {
     pub(super) fn new(scenario: &Scenario, group: &'a Traffic) -> Self {
         let octets = scenario.receiver.receive_buffer / u64::from(scenario.receiver.mss);
-        // A window is advertised in units, and an eighth more may come.
+        // A window is advertised in units, so it may be an eighth larger.
         let window = group.window.unwrap_or(octets);
         let most = window + window / 8 + 16;
         let usual = Ways::of(scenario, group, group.weights());
@@ -66,12 +66,13 @@ impl<'a> Alone<'a> {
         Self { group, spreads, window }
     }
 
-    /// The share of the group's packets that cross the link of that number, the least that is possible.
+    /// Returns the smallest possible share of the group's packets that cross the link of that
+    /// number.
     pub(super) fn crossed(&self, link: usize) -> f64 {
         self.spreads.iter().map(|(ways, _)| ways.crossed[link]).fold(1.0, f64::min)
     }
 
-    /// The record of the run with `seed` in which the group delivers most.
+    /// Returns the record of the run with `seed` in which the group delivers most.
     pub(super) fn run(
         &self,
         seed: u64,
@@ -80,7 +81,7 @@ impl<'a> Alone<'a> {
         let mut most = FlowRecord::default();
         for (_, scenario) in self.spreads.iter().filter(|(_, calm)| !calm.is_stuck()) {
             let mut measured = vec![scenario.warmup];
-            // What ends or pauses may do so within the warm-up.
+            // A transfer that ends or pauses may do so within the warm-up.
             let endless = matches!(self.group.app, App::Bulk { bytes: None });
             measured
                 .extend(Some(Duration::ZERO).filter(|none| !endless && *none < scenario.warmup));
@@ -109,7 +110,7 @@ impl<'a> Alone<'a> {
         Ok(FlowRecord::sum(&flows))
     }
 
-    /// What limits the group, which did `ran`.
+    /// Returns the limiting factor of the group, whose result is `ran`.
     pub(super) fn limit(&self, ran: &FlowRecord) -> Limit {
         let Some((ways, scenario)) = self.spreads.first() else { return Limit::Links };
         let all = ways.bps * payload(scenario);
@@ -125,8 +126,9 @@ impl<'a> Alone<'a> {
     }
 }
 
-/// The scenario with the group alone, its packets spread so, undisturbed, and with senders that need no
-/// start. The receiver's window allows each of them up to `most` segments.
+/// Returns the undisturbed scenario with the group alone. Its packets have this spread, and its
+/// senders start with the whole window. The receiver's window allows each of them up to `most`
+/// segments.
 fn undisturbed(scenario: &Scenario, group: &Traffic, ways: &Ways, most: u64) -> Scenario {
     let mut calm = without(scenario, |other| other.name == group.name);
     calm.recording = Recording::default();
@@ -150,8 +152,8 @@ fn undisturbed(scenario: &Scenario, group: &Traffic, ways: &Ways, most: u64) -> 
     calm
 }
 
-/// Takes from all links what hinders packets, and from those that carry no data of the group the time
-/// that acknowledgements take.
+/// Removes all impairments from the links, and from the links that carry no data of the group the
+/// time that acknowledgements take.
 fn calm_links(scenario: &mut Scenario, crossed: &[f64]) {
     let calm = |link: &LinkConfig| LinkConfig {
         rate: link.rate,
@@ -172,8 +174,8 @@ fn calm_links(scenario: &mut Scenario, crossed: &[f64]) {
     scenario.hops.clear();
 }
 
-/// Whether a packet of the group may be lost while so many are on their way: by chance, or because a
-/// queue has no room.
+/// Returns whether a packet of the group can be lost while `most` packets are in flight: at random,
+/// or because a queue is full.
 fn loses(scenario: &Scenario, group: &Traffic, ways: &Ways, most: u64) -> bool {
     let others = scenario.traffic.iter().any(|other| other.name != group.name);
     let small = |queue: u32| others || u64::from(queue) < most;

@@ -1,4 +1,4 @@
-//! What the ways of a group of traffic carry, and hold.
+//! The capacity of the ways of a group of traffic.
 
 use unruffled_measure::LinkId;
 use unruffled_path::{Direction, LinkConfig};
@@ -7,24 +7,24 @@ use unruffled_scenario::{NetLink, Scenario, Traffic};
 
 /// The ways of a group, with a share of its packets for each.
 pub(super) struct Ways {
-    /// The weight of each way, as the group has them.
+    /// The weight of each way.
     pub(super) weights: Vec<f64>,
     /// For each direction of each link of the network, the share of the packets that cross it.
     pub(super) crossed: Vec<f64>,
-    /// What the links carry without a loss, headers included, in bits per second.
+    /// The rate that the links carry without losses, headers included, in bits per second.
     pub(super) bps: f64,
-    /// The segments that are then on their way, acknowledgements included.
+    /// The number of segments in flight at that rate, acknowledgements included.
     pub(super) pipe: f64,
-    /// The links of each way, by their numbers.
+    /// The numbers of the links of each way.
     links: Vec<Vec<usize>>,
     /// The rate of each link of the network.
     rates: Vec<f64>,
-    /// What the links carry that each source has for itself.
+    /// The total rate of the sources' access links, in bits per second.
     own_bps: f64,
 }
 
 impl Ways {
-    /// The ways of `group` with these weights.
+    /// Returns the ways of `group` with these weights.
     pub(super) fn of(scenario: &Scenario, group: &Traffic, weights: Vec<f64>) -> Self {
         let routes = group.routes(&scenario.network.topology());
         let links = directed(scenario);
@@ -57,9 +57,9 @@ impl Ways {
         Self { weights, crossed, bps, pipe, links: there, rates, own_bps }
     }
 
-    /// The weights with which each way carries as much as it can, if what a way cannot take is lost: all
-    /// grow as they are, and a way stays as it is once one of its links is full. Where a way has no
-    /// limit, only such have a weight.
+    /// Returns the weights with which each way carries as much as it can if the excess of a way is
+    /// lost. The rates of all ways grow in proportion, and a way stops growing when one of its
+    /// links is full. If some ways have no limit, only these have a weight.
     pub(super) fn filled(&self) -> Vec<f64> {
         let mut carried = vec![0.0; self.weights.len()];
         let mut grows: Vec<bool> = self.weights.iter().map(|weight| *weight > 0.0).collect();
@@ -90,7 +90,7 @@ impl Ways {
         carried.into_iter().map(|bps| bps * scale).collect()
     }
 
-    /// What the links carry with other weights, in bits per second.
+    /// Returns the rate that the links carry with other weights, in bits per second.
     pub(super) fn carried(&self, weights: &[f64]) -> f64 {
         let total: f64 = weights.iter().sum();
         let share = |link: usize| -> f64 {
@@ -102,13 +102,13 @@ impl Ways {
     }
 }
 
-/// The links of the network in each direction, by the number that routes give them.
+/// Returns the links of the network in each direction, by the number that routes give them.
 pub(super) fn directed(scenario: &Scenario) -> Vec<(&NetLink, Direction)> {
     let links = scenario.network.links.iter();
     links.flat_map(|link| link.directions().iter().map(move |&way| (link, way))).collect()
 }
 
-/// The links of its own that a source of the group has.
+/// Returns the access links of a source of the group.
 pub(super) fn own<'a>(
     scenario: &'a Scenario,
     group: &'a Traffic,
@@ -117,7 +117,7 @@ pub(super) fn own<'a>(
     names.filter_map(|name| scenario.network.access(name)).map(|hop| &hop.link)
 }
 
-/// The share of a full packet that is payload.
+/// Returns the share of payload in a full packet.
 pub(super) fn payload(scenario: &Scenario) -> f64 {
     let mss = f64::from(scenario.sender.mss);
     mss / (mss + f64::from(scenario.header))
@@ -131,7 +131,8 @@ fn rate(link: &LinkConfig) -> f64 {
 mod tests {
     use super::*;
 
-    /// Ways over links of these rates in Mb/s, the first shared by all, with these weights.
+    /// Returns ways over links of these rates in Mb/s, with these weights. All ways share the first
+    /// link.
     fn filled(shared: f64, rates: &[f64], weights: &[f64]) -> Vec<f64> {
         let links = |way: usize| vec![0, way + 1];
         let ways = Ways {
@@ -159,9 +160,9 @@ mod tests {
         let none = f64::INFINITY;
         assert_near(&filled(none, &[20.0, 10.0], &[1.0, 1.0]), &[20.0, 10.0]);
         assert_near(&filled(none, &[20.0, 10.0], &[2.0, 1.0]), &[20.0, 10.0]);
-        // A way without a weight is not taken.
+        // A way without a weight is not used.
         assert_near(&filled(none, &[20.0, 10.0], &[1.0, 0.0]), &[20.0, 0.0]);
-        // The first link carries 15: 10 by the slow way, when 5 are left.
+        // The first link carries 15: 10 by the slow way, and the remaining 5.
         assert_near(&filled(15.0, &[20.0, 5.0], &[1.0, 1.0]), &[10.0, 5.0]);
         assert_near(&filled(15.0, &[20.0, 5.0], &[1.0, 4.0]), &[10.0, 5.0]);
         assert_near(&filled(8.0, &[20.0, 5.0], &[3.0, 1.0]), &[6.0, 2.0]);

@@ -97,7 +97,7 @@
 
   const round = (v) => Number(v.toPrecision(6)).toLocaleString("en");
 
-  // `stops` are the values that N and P go through: time, height, text. `read` gives the text at a place.
+  // `stops` are the values that N and P step through: time, height, text. `read` returns the text at a place.
   const make = (element, transfer, options, columns, x, y, stops, read) => {
     const chart = { transfer, x, y };
     const out = document.createElement("output");
@@ -199,7 +199,7 @@
       }
       return text;
     });
-    // What is sent in that time fills the chart.
+    // The segments of that time fill the chart.
     chart.follow = (min, max) => {
       const within = lists.map(([at, what]) => what.filter((_, i) => min <= at[i] && at[i] <= max));
       return within.some((list) => list.length > 0) ? span(within) : null;
@@ -208,7 +208,7 @@
   for (const element of document.querySelectorAll("[data-rtt]")) {
     const transfer = Number(element.dataset.rtt), at = data[transfer].rtt[0];
     if (at.length === 0) continue;
-    // Up to ten seconds, milliseconds read as well.
+    // Below ten seconds, milliseconds are readable.
     const [factor, unit] = span([data[transfer].rtt[3]])[1] >= 1e4 ? [1e-3, "s"] : [1, "ms"];
     const [low, mean, high] = data[transfer].rtt.slice(1).map((list) => list.map((ms) => ms * factor));
     const text = (i) => `${round(at[i])} s: mean ${round(mean[i])} ${unit}, from ${round(low[i])} to ${round(high[i])}`;

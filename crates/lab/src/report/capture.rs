@@ -1,7 +1,7 @@
-//! The analysis of a capture as a page: what slowed it on top, and each large transfer drawn.
+//! The page of a capture's analysis: the verdict first, then charts of each large transfer.
 //!
-//! Sequence and round trips over time can be zoomed and moved; uPlot, which is part of the page,
-//! draws them. All else is as in the other reports, and the page needs no network.
+//! The charts of sequence numbers and round trips can be zoomed and moved. They are drawn by uPlot,
+//! which is part of the page. The rest is as in the other reports, and the page needs no network.
 
 use minijinja::{Value, context};
 use plotters::element::Rectangle;
@@ -23,17 +23,18 @@ const UPLOT_STYLE: &str = include_str!("uplot/uPlot.min.css");
 const SCRIPT: &str = include_str!("capture.js");
 const OWN_STYLE: &str = include_str!("capture.css");
 
-/// Transfers in the table, and those that are drawn.
-const LISTED: usize = 50;
-const DRAWN: usize = 6;
+/// The largest number of transfers in the table, and of those with charts.
+const MAX_LISTED: usize = 50;
+const MAX_DRAWN: usize = 6;
 
-/// Sizes of the histogram, in drawing units: for a page, and for a telephone.
+/// The sizes of the histogram for a page and for a telephone, in drawing units.
 const HISTOGRAMS: ((u32, u32), (u32, u32)) = ((1180, 560), (760, 480));
 
-/// Dots of a kind that a page holds of one transfer: what an analysis should keep of each.
+/// The largest number of points of a kind in the chart of a transfer. An analysis should keep as
+/// many.
 pub const DOTS: usize = 2500;
 
-/// The page. The same capture gives the same bytes.
+/// Renders the page of a capture. The same capture gives the same bytes.
 pub fn capture(
     name: &str,
     analysis: &Analysis,
@@ -49,11 +50,11 @@ pub fn capture(
     let finding = transfers
         .first()
         .map_or("No TCP connection carried data.", |transfer| transfer.verdict.text.as_str());
-    let drawn = &transfers[..transfers.len().min(DRAWN)];
+    let drawn = &transfers[..transfers.len().min(MAX_DRAWN)];
     let data: Vec<_> = drawn.iter().map(|transfer| series(transfer.direction)).collect();
     let any_drawn = drawn.iter().any(is_drawn);
     let shown: Vec<Value> = drawn.iter().enumerate().map(|(i, t)| shown(i + 1, t)).collect();
-    let rows = transfers.iter().take(LISTED).enumerate();
+    let rows = transfers.iter().take(MAX_LISTED).enumerate();
     let safe = |text: String| Value::from_safe_string(text);
     page(
         "capture.html",
@@ -63,7 +64,7 @@ pub fn capture(
             source,
             finding,
             damage,
-            plan => for_largest(plan, LISTED)
+            plan => for_largest(plan, MAX_LISTED)
                 .map(|step| [step.in_words(), step.advice.command()])
                 .collect::<Vec<_>>(),
             heads => heads(),
@@ -71,8 +72,8 @@ pub fn capture(
             transfers => shown,
             drawn => any_drawn,
             udp_heads => ["between", "what", "datagrams", "MB", "Mb/s", "handshake ms", "spin ms"],
-            udp => analysis.udp.iter().take(LISTED).map(udp_row).collect::<Vec<_>>(),
-            // Numbers alone: nothing in them ends the element.
+            udp => analysis.udp.iter().take(MAX_LISTED).map(udp_row).collect::<Vec<_>>(),
+            // The data are numbers only, so they cannot end the element.
             data => safe(serde_json::to_string(&data).unwrap_or_default()),
             uplot => safe(format!("/*!\n{UPLOT_LICENCE}*/\n{UPLOT}")),
             script => safe(SCRIPT.to_owned()),
@@ -80,10 +81,10 @@ pub fn capture(
     )
 }
 
-/// What the script draws.
+/// Returns the data for the script's charts.
 fn series(direction: &Direction) -> serde_json::Value {
     let rounded = |value: f64, to: f64| (value * to).round() / to;
-    let lists = |thinned: &Thinned| {
+    let columns = |thinned: &Thinned| {
         let mut dots = thinned.dots.clone();
         dots.sort_by(|a, b| a.0.total_cmp(&b.0));
         let times: Vec<f64> = dots.iter().map(|dot| rounded(dot.0, 1e6)).collect();
@@ -96,11 +97,11 @@ fn series(direction: &Direction) -> serde_json::Value {
     };
     serde_json::json!({
         "sequence": {
-            "new": lists(&drawing.new),
-            "late": lists(&drawing.late),
-            "resent": lists(&drawing.resent),
-            "spurious": lists(&drawing.spurious),
-            "acknowledged": lists(&drawing.acknowledged),
+            "new": columns(&drawing.new),
+            "late": columns(&drawing.late),
+            "resent": columns(&drawing.resent),
+            "spurious": columns(&drawing.spurious),
+            "acknowledged": columns(&drawing.acknowledged),
         },
         "rtt": [
             column(|bin| f64::midpoint(bin.from_s, bin.to_s)),
@@ -111,12 +112,12 @@ fn series(direction: &Direction) -> serde_json::Value {
     })
 }
 
-/// Whether a transfer has charts: not where there is too little of it to judge.
+/// Returns whether a transfer has charts. It has none if it is too short for a verdict.
 fn is_drawn(transfer: &Transfer<'_>) -> bool {
     transfer.direction.drawing.is_some() && is_enough(transfer.direction)
 }
 
-/// A transfer as the template sees it.
+/// Returns the values of a transfer for the template.
 fn shown(number: usize, transfer: &Transfer<'_>) -> Value {
     let direction = transfer.direction;
     let late = direction.reordering();
@@ -140,7 +141,7 @@ fn shown(number: usize, transfer: &Transfer<'_>) -> Value {
     }
 }
 
-/// What the drawn round trips are: those from the place of the capture to the receiver.
+/// Describes the round trips in the chart: those from the place of the capture to the receiver.
 fn round_trips(direction: &Direction) -> Option<String> {
     let (whole, beyond) = (direction.rtt.min_ms, direction.rtt.beyond_ms);
     if direction.place == Place::Sender {
@@ -154,7 +155,7 @@ fn round_trips(direction: &Direction) -> Option<String> {
     })
 }
 
-/// Which share of the segments is drawn, if not all are.
+/// Describes the share of the segments in the chart. `None` if all are drawn.
 fn thinned(drawing: &unruffled_capture::Drawing) -> Option<String> {
     let Thinned { dots, came } = &drawing.new;
     (*came > dots.len() as u64).then(|| {
@@ -167,10 +168,10 @@ fn thinned(drawing: &unruffled_capture::Drawing) -> Option<String> {
     })
 }
 
-/// How late packets were, in a drawing of that size; the last bar holds all that are later.
+/// Draws a histogram of the late times. The last bar includes all longer ones.
 fn histogram(times: &Lateness, size: (u32, u32)) -> Value {
     let end_ms = times.bars.last().map_or(0.0, |bar| bar.from_ms);
-    // Up to ten seconds, milliseconds read as well.
+    // Below ten seconds, milliseconds are readable.
     let (factor, unit) = if end_ms >= 1e4 { (1e-3, "s") } else { (1.0, "ms") };
     let width = match times.bars.as_slice() {
         [_, second, ..] => second.from_ms,
@@ -216,7 +217,7 @@ mod tests {
     use crate::analysis::tests::captured;
     use crate::transfer;
 
-    /// The page without its scripts and styles, whose text is no HTML.
+    /// Returns the page without its scripts and styles, whose text is not HTML.
     fn markup(html: &str) -> String {
         let mut rest = html;
         let mut markup = String::new();
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_has_the_verdict_on_top_and_each_transfer_drawn() {
+    fn a_page_has_the_verdict_first_and_charts_of_each_transfer() {
         let analysis = captured(DOTS);
         let transfers = transfer::transfers(&analysis);
         let plan = advice::plan("<b>&.pcap", &transfers, None);
@@ -250,7 +251,8 @@ mod tests {
         let places: Vec<_> = parts.iter().map(|part| markup.find(part)).collect();
         assert!(places[..5].is_sorted() && places.iter().all(Option::is_some), "{places:?}");
         assert!(markup.contains("Reordering: "));
-        // Each bar of the histogram says how many packets it is of; the script says what the pointer meets.
+        // Each bar of the histogram has its number of packets. The script shows the values at the
+        // pointer.
         assert!(markup.contains(" packets, ") && markup.contains("<title>"), "{markup}");
         assert!(html.contains("setCursor") && html.contains("createElement(\"output\")"));
         for reference in ["src=", "href=", "http"] {
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_with_too_little_to_judge_has_no_charts() {
+    fn a_short_transfer_has_no_charts() {
         let analysis = captured(DOTS);
         let connection = analysis.connections[0].clone();
         let with = |change: fn(&mut Direction)| {
@@ -285,19 +287,19 @@ mod tests {
     }
 
     #[test]
-    fn away_from_the_sender_the_drawn_round_trips_are_a_part_and_say_so() {
+    fn away_from_the_sender_the_chart_says_that_round_trips_are_partial() {
         let analysis = captured(10);
         let mut direction = transfer::transfers(&analysis)[0].direction.clone();
         let note = |direction: &Direction| round_trips(direction).unwrap();
         assert!(note(&direction).starts_with("minimum 1"), "{}", note(&direction));
         direction.place = Place::Receiver;
         (direction.rtt.min_ms, direction.rtt.beyond_ms) = (Some(100.4), Some(0.1));
-        let wanted = "from here to the receiver and back; between the ends at least 100.4 ms";
-        assert_eq!(note(&direction), wanted);
+        let expected = "from here to the receiver and back; between the ends at least 100.4 ms";
+        assert_eq!(note(&direction), expected);
     }
 
     #[test]
-    fn a_page_of_a_large_capture_is_of_bearable_size() {
+    fn a_page_of_a_large_capture_has_a_limited_size() {
         let analysis = captured(DOTS);
         let mut one = analysis.connections[0].clone();
         let dots = Thinned { dots: vec![(1_234.567_891, 1_234_567_890); DOTS], came: 1 << 40 };

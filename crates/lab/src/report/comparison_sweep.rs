@@ -1,4 +1,4 @@
-//! A comparison at several values of a key as a page: the table, and goodput over what is swept.
+//! The page of a comparison at several values of a key: the table, and goodput over the key.
 
 use minijinja::context;
 use plotters::element::Circle;
@@ -13,7 +13,7 @@ use super::plot::{self, Axes};
 use crate::comparison_sweep::{ComparisonSweep, GoodputCurve};
 use crate::record::Comparison;
 
-/// The page. The same sweep gives the same bytes.
+/// Renders the page of a sweep. The same sweep gives the same bytes.
 pub fn comparison_sweep(sweep: &ComparisonSweep) -> String {
     let first = sweep.points.first().map(|p| &p.comparison);
     let repeated = |c: &Comparison| c.variants.iter().any(|v| v.rows.len() > 1);
@@ -40,7 +40,7 @@ pub fn comparison_sweep(sweep: &ComparisonSweep) -> String {
     page::page("comparison-sweep.html", contents)
 }
 
-/// A panel for each curve but the paper's, which is dashed in each.
+/// Returns a panel for each curve except the paper's, which is a dashed line in each panel.
 fn panels(sweep: &ComparisonSweep) -> Vec<Panel> {
     let curves = sweep.curves();
     let highest =

@@ -1,4 +1,4 @@
-//! A gallery as a page: how the senders stand, and a heat map of senders by paths.
+//! The page of a gallery: the standings of the senders, and a heat map of senders by paths.
 
 use minijinja::{Value, context};
 
@@ -6,7 +6,7 @@ use super::page::{self, colours, style_of};
 use crate::gallery::{Gallery, Path, Standing};
 use crate::rate::Scale;
 
-/// The page. The same gallery gives the same bytes.
+/// Renders the page of a gallery. The same gallery gives the same bytes.
 pub fn gallery(gallery: &Gallery) -> String {
     let standings = gallery.standings();
     let percent = |share: f64| format!("{:.1}", share * 100.0);
@@ -59,7 +59,7 @@ mod tests {
     use crate::gallery::{Gallery, Path};
 
     #[test]
-    fn the_page_has_a_cell_for_each_sender_and_path_and_needs_nothing_else() {
+    fn the_page_has_a_cell_for_each_sender_and_path_and_refers_to_no_other_file() {
         let path = |name: &str, goodput_bps: [f64; 2]| Path {
             name: name.to_owned(),
             title: format!("path <{name}>"),
@@ -81,7 +81,7 @@ mod tests {
         assert!(html.contains("<h1>Senders by paths</h1>"));
         assert!(html.contains("<h2>Goodput, per cent of the best</h2>"));
         assert!(html.contains("<th scope=\"col\">worst path</th>"));
-        // Narrow screens do not show what is wide.
+        // Narrow screens do not show wide elements.
         assert!(!html.contains("class=\"wide\""));
         for reference in ["http://", "https://", "src=", "href=", "url(", "<script"] {
             assert!(!html.contains(reference), "{reference}");

@@ -1,4 +1,5 @@
-//! Goodput per variant: bars with confidence intervals, against the undisturbed path.
+//! The plot of goodput by variant: bars with confidence intervals, and the undisturbed path as a
+//! line.
 
 use plotters::chart::ChartBuilder;
 use plotters::element::{PathElement, Rectangle, Text};
@@ -14,21 +15,21 @@ use crate::summary::{Summary, goodput};
 use crate::text::cut;
 use crate::text::number;
 
-/// Drawing units per variant, and above and below all of them.
-const ROW: usize = 54;
-const ABOVE: usize = 44;
-const BELOW: usize = 84;
-/// Longer names are cut.
-const LONGEST_NAME: usize = 24;
+/// The height of a bar's row, and the space above and below all rows, in drawing units.
+const ROW_HEIGHT: usize = 54;
+const SPACE_ABOVE: usize = 44;
+const SPACE_BELOW: usize = 84;
+/// The largest number of characters of a name. Longer names are cut.
+const MAX_NAME: usize = 24;
 
-/// The plot, `width` drawing units wide, on the scale that the table has.
+/// Draws the plot with a width of `width` drawing units, on the scale of the table.
 pub(super) fn svg(
     summaries: &[Summary<'_>],
     undisturbed_bps: f64,
     scale: Scale,
     width: u32,
 ) -> String {
-    let height = (ABOVE + BELOW + ROW * summaries.len()) as u32;
+    let height = (SPACE_ABOVE + SPACE_BELOW + ROW_HEIGHT * summaries.len()) as u32;
     let mut label = format!("Goodput of each variant in {}", scale.name());
     if summaries.iter().any(|s| s.runs > 1) {
         label += ", with 95 % confidence intervals";
@@ -59,9 +60,9 @@ fn draw(
     let widest = summaries.iter().map(|s| value(s).chars().count()).max().unwrap_or(0);
 
     let mut chart = ChartBuilder::on(area)
-        .margin_top(ABOVE as u32)
+        .margin_top(SPACE_ABOVE as u32)
         .margin_right(24 + CHARACTER * widest.max(6) as u32)
-        .x_label_area_size(BELOW as u32)
+        .x_label_area_size(SPACE_BELOW as u32)
         .y_label_area_size(longest as u32 * CHARACTER + 24)
         .build_cartesian_2d(0.0..largest, n..0.0)?;
     chart
@@ -92,7 +93,7 @@ fn draw(
         area.draw(&Text::new(name(summary), (left - 12, y), style))?;
         let style = plot::text(TEXT, HPos::Left, VPos::Center);
         area.draw(&Text::new(value(summary), (right + 14, y), style))?;
-        let half_row = ROW as i32 / 2;
+        let half_row = ROW_HEIGHT as i32 / 2;
         tips.add([(0, y - half_row), (right + 14, y + half_row)], &tip(summary, scale));
     }
     if undisturbed.is_finite() && undisturbed > 0.0 {
@@ -108,7 +109,7 @@ fn draw(
     Ok(())
 }
 
-/// What a bar shows: the goodput, its interval, its share.
+/// Returns the tip of a bar: the goodput, its interval and its share.
 fn tip(summary: &Summary<'_>, scale: Scale) -> String {
     let mut text = format!("{}: {} {}", summary.variant, goodput(summary, scale), scale.name());
     if summary.share.mean.is_finite() {
@@ -117,7 +118,7 @@ fn tip(summary: &Summary<'_>, scale: Scale) -> String {
     text
 }
 
-/// The interval as a line with caps that stand out of the bar.
+/// Returns the interval as a line with caps that are higher than the bar.
 fn whisker(mean: f64, half: f64, y: f64, colour: RGBColor) -> [PathElement<(f64, f64)>; 3] {
     let (low, high) = (f64::max(mean - half, 0.0), mean + half);
     [
@@ -129,7 +130,7 @@ fn whisker(mean: f64, half: f64, y: f64, colour: RGBColor) -> [PathElement<(f64,
 }
 
 fn name(summary: &Summary<'_>) -> String {
-    cut(summary.variant, LONGEST_NAME)
+    cut(summary.variant, MAX_NAME)
 }
 
 #[cfg(test)]
@@ -140,19 +141,19 @@ mod tests {
     use crate::summary::{scale, summaries};
 
     #[test]
-    fn a_long_number_has_room_beside_its_bar() {
+    fn a_long_number_fits_beside_its_bar() {
         let mut comparison = fake::comparison();
         comparison.reference = Reference::new(0.0, Limit::Links);
-        for (bps, wanted) in [(9.7e6, "9.70"), (9.7e3, "9.70"), (9703.7e9, "9,703.7")] {
+        for (bps, expected) in [(9.7e6, "9.70"), (9.7e3, "9.70"), (9703.7e9, "9,703.7")] {
             let rows = comparison.variants.iter_mut().flat_map(|v| &mut v.rows);
             rows.for_each(|row| row.flow.goodput_bps = bps);
             let summaries = summaries(&comparison);
             let drawing = svg(&summaries, 0.0, scale(&comparison, &summaries), 760);
             let mut texts = drawing.split("<text x=\"");
-            let text = texts.find(|text| text.contains(&format!(">{wanted}<"))).expect(wanted);
+            let text = texts.find(|text| text.contains(&format!(">{expected}<"))).expect(expected);
             let (left, _) = text.split_once('"').expect("is a number");
             let left: usize = left.parse().expect("is a number");
-            assert!(left + wanted.len() * CHARACTER as usize <= 760, "{wanted} at {left}");
+            assert!(left + expected.len() * CHARACTER as usize <= 760, "{expected} at {left}");
         }
     }
 

@@ -1,9 +1,9 @@
-//! Every colour of the report, for light and dark paper.
+//! The colours of the reports, for light and dark paper.
 //!
-//! Plotters writes colours as attributes (`stroke="#0072B2"`). It is given the light colour; the
-//! stylesheet maps that attribute to a custom property, which changes with the reader's preference.
-//! Marks stand out from the paper by 3 to 1 (WCAG 1.4.11), text by 4.5 to 1. [`look`](super::look) has the
-//! colours of senders.
+//! Plotters writes colours as attributes (`stroke="#0072B2"`). It receives the light colour. The
+//! stylesheet maps that attribute to a custom property, which depends on the reader's preference.
+//! Marks have a contrast of 3 to 1 with the paper (WCAG 1.4.11), text one of 4.5 to 1. The colours
+//! of senders are in [`look`](super::look).
 
 use std::fmt::Write as _;
 
@@ -12,27 +12,28 @@ use plotters::style::RGBColor;
 /// A colour, for both modes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ink {
-    /// What it is for; none if it is a sender's.
+    /// The role. None if it is the colour of a sender.
     role: Option<&'static str>,
-    /// On light paper, as `0xRRGGBB`.
+    /// The colour on light paper, as `0xRRGGBB`.
     pub light: u32,
-    /// On dark paper.
+    /// The colour on dark paper.
     pub dark: u32,
 }
 
 impl Ink {
-    /// The ink of a sender.
+    /// Returns the ink of a sender.
     pub const fn of_sender(light: u32, dark: u32) -> Self {
         Self { role: None, light, dark }
     }
 
-    /// What plotters draws with.
+    /// Returns the colour with which plotters draws.
     pub fn colour(self) -> RGBColor {
         let [_, r, g, b] = self.light.to_be_bytes();
         RGBColor(r, g, b)
     }
 
-    /// The custom property, without its dashes. A sender's is named by the light colour.
+    /// Returns the name of the custom property, without its dashes. A sender's is named by the
+    /// light colour.
     pub fn property(self) -> String {
         self.role.map_or_else(|| format!("s{:06X}", self.light), str::to_owned)
     }
@@ -42,20 +43,20 @@ const fn ink(role: &'static str, light: u32, dark: u32) -> Ink {
     Ink { role: Some(role), light, dark }
 }
 
-/// The paper itself.
+/// The paper.
 pub const PAPER: Ink = ink("paper", 0xFFFFFF, 0x15181B);
 /// Text, and marks that belong to no variant.
 pub const TEXT: Ink = ink("text", 0x1B1F23, 0xE6E8EA);
-/// Axes, their labels, captions.
+/// Axes, their labels, and captions.
 pub const MUTED: Ink = ink("muted", 0x5B636B, 0xA4ABB3);
 /// Grid lines and rules.
 pub const GRID: Ink = ink("grid", 0xE3E6E9, 0x2D3237);
-/// Times in which an impairment is at work.
+/// Times with an impairment.
 pub const SHADE: Ink = ink("shade", 0xEEF1F4, 0x20262C);
 /// Spurious retransmissions.
 pub const ALERT: Ink = ink("alert", 0xC8102E, 0xFF7A85);
 
-/// What stands out without being a sender's: the finding, new data in a capture.
+/// Emphasis that is not a sender's: the finding, and new data in a capture.
 pub const ACCENT: Ink = ink("accent", 0x1A6FAF, 0x5AA8E2);
 /// Late packets.
 pub const LATE: Ink = ink("late", 0xB57A00, 0xE6AC2E);
@@ -64,8 +65,8 @@ pub const GOOD: Ink = ink("good", 0x007F5B, 0x2FC79A);
 
 const ROLES: [Ink; 9] = [PAPER, TEXT, MUTED, GRID, SHADE, ALERT, ACCENT, LATE, GOOD];
 
-/// The custom properties of all roles and of these inks, and the rules that put them in the place of
-/// plotters' attributes.
+/// Returns the custom properties of all roles and of these inks, and the rules that replace
+/// plotters' attributes by them.
 pub fn stylesheet(inks: impl IntoIterator<Item = Ink>) -> String {
     let mut all = ROLES.to_vec();
     for ink in inks {
@@ -97,7 +98,7 @@ pub(super) mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// Contrast of two colours by WCAG 2.2.
+    /// Returns the contrast of two colours by WCAG 2.2.
     pub(in crate::report) fn contrast(a: u32, b: u32) -> f64 {
         let luminance = |colour: u32| {
             let [r, g, b] = linear(colour);
@@ -107,7 +108,7 @@ pub(super) mod tests {
         f64::max(a, b) / f64::min(a, b)
     }
 
-    /// The light of its three channels, from 0 to 1.
+    /// Returns the linear light of the three channels, from 0 to 1.
     pub(in crate::report) fn linear(colour: u32) -> [f64; 3] {
         let [_, rgb @ ..] = colour.to_be_bytes();
         rgb.map(|c| match f64::from(c) / 255.0 {
@@ -117,7 +118,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn marks_stand_out_from_the_paper_in_both_modes() {
+    fn marks_and_text_have_enough_contrast_in_both_modes() {
         for ink in [ACCENT, LATE] {
             assert!(contrast(ink.light, PAPER.light) >= 3.0, "{ink:?}");
             assert!(contrast(ink.dark, PAPER.dark) >= 3.0, "{ink:?}");

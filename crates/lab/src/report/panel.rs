@@ -1,15 +1,15 @@
-//! Small plots of one kind side by side.
+//! Small multiples: plots of one kind side by side.
 
 use minijinja::{Value, context};
 
 use super::look;
 use crate::record::VariantRuns;
 
-/// One of several small plots of the same kind.
+/// One plot of several of the same kind.
 #[derive(Debug)]
 pub(super) struct Panel {
     pub(super) variant: String,
-    /// The custom property that holds the variant's colour.
+    /// The custom property with the variant's colour.
     pub(super) colour: String,
     pub(super) note: String,
     pub(super) svg: String,
@@ -22,7 +22,7 @@ impl Panel {
     }
 }
 
-/// The panels as the template sees them.
+/// Returns the values of the panels for the template.
 pub(super) fn values(panels: Vec<Panel>) -> Vec<Value> {
     let value = |Panel { variant, colour, note, svg }| {
         context! { variant, colour, note, svg => Value::from_safe_string(svg) }

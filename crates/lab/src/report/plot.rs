@@ -1,7 +1,7 @@
-//! What all plots share: the drawing, the axes, the SVG as it goes into the page.
+//! Shared parts of the plots: the drawing, the axes, and the SVG for the page.
 //!
-//! Plotters has whole coordinates. Two drawing units therefore make about one pixel of the page, and
-//! sizes of text and marks are twice what the reader sees.
+//! Plotters uses integer coordinates. Two drawing units therefore make about one pixel of the page,
+//! and sizes of text and marks are twice the size on the page.
 
 use std::io;
 use std::ops::Range;
@@ -19,34 +19,34 @@ use plotters::style::{Color, FontDesc, FontFamily, FontStyle, TextStyle};
 use super::palette::{GRID, Ink, MUTED};
 use crate::text::{grouped, short};
 
-/// What drawing returns; into a string it does not fail.
+/// The result of drawing. Drawing into a string does not fail.
 pub type Drawn<T = ()> = Result<T, DrawingAreaErrorKind<io::Error>>;
 
-/// The drawing, or a part of it.
+/// A drawing, or a part of it.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// Two axes of real numbers and what is drawn between them.
+/// A chart with two axes of real numbers.
 pub type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
-/// Width and height of a panel among small multiples.
+/// The width and height of a panel among small multiples.
 pub const PANEL: (u32, u32) = (800, 450);
 
-/// Mean width of a character of text.
+/// The mean width of a character.
 pub const CHARACTER: u32 = 14;
 
-/// The same of a name that something stands beside, which it must not run into.
-pub const LETTER: i32 = CHARACTER as i32 + 1;
+/// The width of a character in a name that must not run into its neighbour.
+pub const NAME_CHARACTER: i32 = CHARACTER as i32 + 1;
 
-/// The values that a drawing shows where the pointer rests on a mark.
+/// The values that a drawing shows when the pointer rests on a mark.
 #[derive(Debug, Default)]
 pub struct Tips(String);
 
 impl Tips {
-    /// `text` between two corners, in drawing units.
+    /// Adds `text` for the rectangle between two corners, in drawing units.
     pub fn add(&mut self, corners: [(i32, i32); 2], text: &str) {
         let [(x, y), (right, below)] = corners;
         let (left, top) = (x.min(right), y.min(below));
-        // What is too small to be met gets as much room as a pointer needs.
+        // A small mark gets as much room as a pointer needs.
         let (wide, high) = ((x - right).abs().max(4), (y - below).abs().max(4));
         let text = escaped(text);
         self.0 += &format!(
@@ -54,14 +54,14 @@ impl Tips {
         );
     }
 
-    /// `text` around a mark.
+    /// Adds `text` for the surroundings of a mark.
     pub fn mark(&mut self, (x, y): (i32, i32), text: &str) {
         const REACH: i32 = 13;
         self.add([(x - REACH, y - REACH), (x + REACH, y + REACH)], text);
     }
 }
 
-/// Text for HTML and SVG.
+/// Escapes text for HTML and SVG.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -77,7 +77,7 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// An SVG element of this size for a page, with `label` for those who cannot see it.
+/// Returns an SVG element of this size for a page. `label` is its text for screen readers.
 pub fn svg(
     size: (u32, u32),
     label: &str,
@@ -90,7 +90,8 @@ pub fn svg(
     drawn.expect("drawing into a string does not fail");
     drop(root);
 
-    // The element's own size would keep it from scaling; the rest are defaults, or in the stylesheet.
+    // Without its own size, the element scales. The other attributes are defaults, or set in the
+    // stylesheet.
     let body = drawing.split_once('>').map_or("", |(_, body)| body);
     let body = [
         " opacity=\"1\"",
@@ -114,31 +115,31 @@ pub fn svg(
     )
 }
 
-/// Text in drawing units.
+/// Returns the style of text.
 pub fn text(ink: Ink, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
-    // Plotters divides the size by 1.24 on the way to `font-size`, which is to be 25.
+    // Plotters divides the size by 1.24 for `font-size`, which is 25.
     let font = FontDesc::new(FontFamily::SansSerif, 31.0, FontStyle::Normal);
     font.color(&ink.colour()).pos(Pos::new(horizontal, vertical))
 }
 
-/// Ranges and labels of the two axes.
+/// The ranges and labels of the two axes.
 pub struct Axes<'a> {
-    /// The range of the level axis.
+    /// The range of the horizontal axis.
     pub x: Range<f64>,
-    /// The range of the upright axis.
+    /// The range of the vertical axis.
     pub y: Range<f64>,
-    /// What the level axis shows, with its unit.
+    /// The label of the horizontal axis, with its unit.
     pub x_label: &'a str,
-    /// What the upright axis shows, with its unit.
+    /// The label of the vertical axis, with its unit.
     pub y_label: &'a str,
 }
 
-/// Draws axes, grid and labels; the label of the upright axis lies above it.
+/// Draws axes, grid and labels. The label of the vertical axis is above it.
 pub fn chart<'a>(area: &Area<'a>, axes: &Axes<'_>) -> Drawn<Chart<'a>> {
     let (x, y) = (proper(&axes.x), proper(&axes.y));
-    // What follows the point takes room where there is much of it.
-    let fraction = Some(decimals(&y)).filter(|&n| n > DECIMALS).map_or(0, |n| n as usize);
-    let whole = |v: f64| tick(v.trunc(), DECIMALS).chars().count();
+    // Many decimals need additional space.
+    let fraction = Some(decimals(&y)).filter(|&n| n > MIN_DECIMALS).map_or(0, |n| n as usize);
+    let whole = |v: f64| tick(v.trunc(), MIN_DECIMALS).chars().count();
     let widest = whole(y.start).max(whole(y.end)) + fraction;
     let mut chart = ChartBuilder::on(area)
         .margin_top(54)
@@ -165,40 +166,40 @@ pub fn chart<'a>(area: &Area<'a>, axes: &Axes<'_>) -> Drawn<Chart<'a>> {
     Ok(chart)
 }
 
-/// A range that plotters can divide by.
+/// Returns the range, or 0 to 1 if it is empty or not finite.
 fn proper(range: &Range<f64>) -> Range<f64> {
     let usable = range.start.is_finite() && range.end.is_finite() && range.start < range.end;
     if usable { range.clone() } else { 0.0..1.0 }
 }
 
-/// The smallest range that holds all values; empty if there are none.
+/// Returns the smallest range that includes all finite values. It is empty if there are none.
 pub fn span(values: impl IntoIterator<Item = f64>) -> Range<f64> {
     let widen = |r: Range<f64>, v: f64| r.start.min(v)..r.end.max(v);
     values.into_iter().filter(|v| v.is_finite()).fold(f64::INFINITY..f64::NEG_INFINITY, widen)
 }
 
-/// The next number above with three digits, so that an axis ends on a round one.
+/// Rounds up to three digits, so that an axis ends on a round number.
 pub fn round_up(value: f64) -> f64 {
     let unit = 10_f64.powf(value.abs().log10().floor() - 2.0);
     if unit.is_normal() { (value / unit).ceil() * unit } else { value }
 }
 
-/// Decimals at an axis, unless it is so short that these do not tell its numbers apart.
-const DECIMALS: i32 = 3;
+/// The smallest limit on the number of decimals at an axis.
+const MIN_DECIMALS: i32 = 3;
 
-/// How many decimals tell the numbers at an axis apart.
+/// Returns the number of decimals that the numbers at an axis need to differ.
 fn decimals(range: &Range<f64>) -> i32 {
     let magnitude = (range.end - range.start).log10().floor() as i32;
-    (2 - magnitude).clamp(DECIMALS, 12)
+    (2 - magnitude).clamp(MIN_DECIMALS, 12)
 }
 
-/// Writes the numbers at the axis.
+/// Returns the formatter of the numbers at an axis.
 pub fn ticks(range: &Range<f64>) -> impl Fn(&f64) -> String + use<> {
     let decimals = decimals(range);
     move |&value| tick(value, decimals)
 }
 
-/// A number at an axis: so many decimals at most, thousands apart.
+/// Formats a number at an axis with at most this number of decimals, and with separated thousands.
 fn tick(value: f64, decimals: i32) -> String {
     let text = format!("{value:.*}", decimals as usize);
     let text = text.trim_end_matches('0').trim_end_matches('.');
@@ -206,7 +207,7 @@ fn tick(value: f64, decimals: i32) -> String {
     grouped(whole) + fraction
 }
 
-/// A unit for times of which the largest is so many seconds: what makes them of seconds, and its name.
+/// Returns a unit for times up to `largest_s` seconds: the factor from seconds, and its name.
 pub fn time_unit(largest_s: f64) -> (f64, &'static str) {
     match largest_s {
         largest if largest >= 1.0 || largest.is_nan() || largest <= 0.0 => (1.0, "s"),
@@ -215,12 +216,12 @@ pub fn time_unit(largest_s: f64) -> (f64, &'static str) {
     }
 }
 
-/// A number to three digits or so, with its thousands apart.
+/// Formats a number with about three digits, and with separated thousands.
 pub fn value(number: f64) -> String {
     grouped(&short(number))
 }
 
-/// A range of numbers, or the one number that it is.
+/// Formats a range of numbers, or one number if both ends are equal.
 pub fn values(low: f64, high: f64) -> String {
     match (value(low), value(high)) {
         (low, high) if low == high => low,
@@ -228,10 +229,10 @@ pub fn values(low: f64, high: f64) -> String {
     }
 }
 
-/// Slices of time that a pointer finds in a drawing.
+/// The number of slices of time with a tip in a drawing.
 const SLICES: u32 = 60;
 
-/// The slices of an axis, each from when until when.
+/// Returns the slices of an axis.
 pub fn slices(axis: &Range<f64>) -> impl Iterator<Item = Range<f64>> + use<> {
     let (start, wide) = (axis.start, (axis.end - axis.start) / f64::from(SLICES));
     let usable = wide.is_finite() && wide > 0.0;
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_of_a_short_axis_are_told_apart() {
+    fn ticks_of_a_short_axis_differ() {
         let shown = [0.0, 0.0002, 0.0004].map(|v| ticks(&(0.0..0.001))(&v));
         assert_eq!(shown, ["0", "0.0002", "0.0004"]);
         let shown = [5.0, 5.000_05, 5.000_1].map(|v| ticks(&(5.0..5.000_12))(&v));
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drawing_scales_and_says_what_it_shows() {
+    fn a_drawing_scales_and_has_a_label() {
         let drawing = svg((80, 40), "cwnd of <a>", |area, tips| {
             tips.add([(1, 2), (11, 22)], "3 < 4 & 5");
             area.fill(&GRID.colour())
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_without_data_are_drawn_all_the_same() {
+    fn axes_without_data_are_drawn() {
         let axes = Axes { x: span([]), y: 3.0..3.0, x_label: "time", y_label: "cwnd" };
         let drawing = svg(PANEL, "nothing", |area, _| chart(area, &axes).map(drop));
         assert!(drawing.contains("time"), "{drawing}");

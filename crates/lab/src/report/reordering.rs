@@ -1,4 +1,4 @@
-//! How far late segments were late: histograms of the lengths of reordering events.
+//! Histograms of the lengths of reordering events.
 
 use plotters::element::Rectangle;
 use plotters::style::Color;
@@ -9,10 +9,11 @@ use super::plot::{self, Axes, PANEL};
 use crate::record::{Comparison, Trace, VariantRuns};
 use crate::text::grouped;
 
-/// More bars than this get wider bins.
-const BARS: usize = 40;
+/// The largest number of bars. With more lengths, bins are wider.
+const MAX_BARS: usize = 40;
 
-/// One panel for each variant that saw reordering; lengths are common, shares are each panel's own.
+/// Returns a panel for each variant with reordering. The panels share the axis of lengths. Shares
+/// are of the events in each panel.
 pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
     let width = bin_width(longest(comparison));
     let bins = longest(comparison).div_ceil(width);
@@ -45,7 +46,7 @@ pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
             let rectangle = |(_, _, at)| Rectangle::new(at, colour.filled());
             chart.draw_series(filled().map(rectangle))?;
             let mut tip = |at: [(f64, f64); 2], lengths: String, share: f64| {
-                // A low bar is met as well.
+                // The tip covers the full height, so that it can be found above a low bar.
                 let corners =
                     [(at[0].0, axes.y.end), at[1], at[0]].map(|p| chart.backend_coord(&p));
                 let text = format!("{lengths}: {} % of the events", plot::value(share));
@@ -68,31 +69,31 @@ pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
     comparison.variants.iter().filter_map(panel).collect()
 }
 
-/// The counts of lengths that are told apart, and that of all longer ones.
-fn apart(lengths: &[u64]) -> (&[u64], u64) {
+/// Splits the counts into those of single lengths and that of all longer ones.
+fn split(lengths: &[u64]) -> (&[u64], u64) {
     let own = &lengths[..lengths.len().min(Trace::LONGEST)];
     (own, lengths.get(Trace::LONGEST).copied().unwrap_or(0))
 }
 
-/// The longest event whose length is told apart.
+/// Returns the largest single length that occurs.
 fn longest(comparison: &Comparison) -> usize {
     let longest = |v: &VariantRuns| {
-        let (own, _) = apart(&v.trace.reordering_lengths);
+        let (own, _) = split(&v.trace.reordering_lengths);
         own.iter().rposition(|&count| count > 0).unwrap_or(0)
     };
     comparison.variants.iter().map(longest).max().unwrap_or(0).max(1)
 }
 
-/// 1, 2, 5, 10, 20, …: the smallest that needs no more than [`BARS`] bars.
+/// Returns the smallest width of 1, 2, 5, 10, 20, … that needs no more than [`MAX_BARS`] bars.
 fn bin_width(longest: usize) -> usize {
     let mut widths = (0..).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_usize.pow(power)));
-    widths.find(|width| longest.div_ceil(*width) <= BARS).unwrap_or(longest)
+    widths.find(|width| longest.div_ceil(*width) <= MAX_BARS).unwrap_or(longest)
 }
 
-/// Per cent of the events in each bin, the first of which begins at length 1, and of those that are
-/// longer than all that are told apart.
+/// Returns the share of the events in each bin, in per cent, and that of all longer events. The
+/// first bin begins at length 1.
 fn shares(lengths: &[u64], width: usize) -> (Vec<f64>, f64) {
-    let (own, beyond) = apart(lengths);
+    let (own, beyond) = split(lengths);
     let own = own.get(1..).unwrap_or_default();
     let events = own.iter().sum::<u64>() + beyond;
     let percent = |count: u64| count as f64 * 100.0 / events.max(1) as f64;
@@ -118,13 +119,13 @@ mod tests {
     }
 
     #[test]
-    fn bins_are_as_wide_as_they_must_be() {
+    fn bins_are_as_narrow_as_possible() {
         assert_eq!([1, 40, 41, 81, 1000].map(bin_width), [1, 1, 2, 5, 50]);
     }
 
     #[test]
-    fn lengths_fall_into_bins_and_only_what_is_longer_than_all_stays_apart() {
-        // Lengths 1 to 5; index 0 is unused.
+    fn lengths_are_binned_and_longer_ones_are_counted_separately() {
+        // Lengths 1 to 5. Index 0 is not used.
         let mut lengths = vec![99, 4, 2, 2, 1, 1];
         assert_eq!(shares(&lengths, 2), (vec![60.0, 30.0, 10.0], 0.0));
         let mut comparison = fake::comparison();

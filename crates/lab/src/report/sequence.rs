@@ -1,4 +1,5 @@
-//! What the sender sent and heard within a short window: segment numbers over time.
+//! Segment numbers over time in a short window: what the sender sent, and the acknowledgements that
+//! it received.
 
 use std::ops::Range;
 
@@ -14,13 +15,15 @@ use super::series::steps;
 use super::thin;
 use crate::record::{Comparison, SendKind, Sent, Trace, VariantRuns};
 
-/// Width and height of a panel: taller than others, for the gap between a line and its marks.
-const TALL: (u32, u32) = (800, 600);
+/// The width and height of a panel. It is taller than others, to show the gap between the line and
+/// its marks.
+const SIZE: (u32, u32) = (800, 600);
 
-/// The fastest sender's segments in a panel; with more, marks and lines run together.
-const SEGMENTS: f64 = 700.0;
+/// The number of the fastest sender's segments in a panel. With more, marks and lines overlap.
+const MAX_SEGMENTS: f64 = 700.0;
 
-/// One panel for each variant with a trace; time is common, segments are each panel's own.
+/// Returns a panel for each variant with a trace. The panels share the time axis, and each has its
+/// own segments.
 pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
     let traces: Vec<&Trace> = comparison.variants.iter().map(|v| &v.trace).collect();
     let window = window(&traces);
@@ -43,21 +46,21 @@ pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
         let note = format!("{} retransmitted, {spurious} spuriously", needed + spurious);
         let label = format!("Segments sent by {} over time: {note}", variant.name);
         let svg =
-            plot::svg(TALL, &label, |area, tips| draw(area, tips, &axes, &trace, &variant.name));
+            plot::svg(SIZE, &label, |area, tips| draw(area, tips, &axes, &trace, &variant.name));
         Some(Panel::new(variant, &note, svg))
     };
     comparison.variants.iter().filter_map(panel).collect()
 }
 
-/// The part of the traces to show: short enough for the fastest sender, and where most variants
-/// retransmit something; the earliest of equals.
+/// Returns the part of the traces to show. It is short enough for the fastest sender, and includes
+/// retransmissions of as many variants as possible. Of equal parts it is the earliest.
 fn window(traces: &[&Trace]) -> Range<f64> {
     let whole = plot::span(traces.iter().flat_map(|t| t.sent.iter().map(|s| s.time_s)));
     let most = traces.iter().map(|t| t.sent.len()).max().unwrap_or(0);
-    // A recorder that stops at a number of segments stops first for the fastest sender.
+    // A recorder stops at a number of segments. The fastest sender reaches it first.
     let fastest = traces.iter().filter(|t| t.sent.len() == most).filter_map(|t| t.sent.last());
     let end = plot::span(fastest.map(|s| s.time_s)).start.min(whole.end);
-    let length = (end - whole.start) * f64::min(SEGMENTS / most as f64, 1.0);
+    let length = (end - whole.start) * f64::min(MAX_SEGMENTS / most as f64, 1.0);
     if !length.is_finite() {
         return whole;
     }
@@ -74,7 +77,7 @@ fn window(traces: &[&Trace]) -> Range<f64> {
         .map_or(whole.start..end, |(_, window)| window)
 }
 
-/// What of a trace falls into the window.
+/// Returns the part of a trace within the window.
 fn within(trace: &Trace, window: &Range<f64>) -> Trace {
     let inside = |time: f64| window.start <= time && time <= window.end;
     Trace {
@@ -120,7 +123,7 @@ fn draw(area: &Area<'_>, tips: &mut Tips, axes: &Axes<'_>, trace: &Trace, varian
     Ok(())
 }
 
-/// What was sent in a slice of time; none if nothing was.
+/// Describes what was sent in a slice of time. `None` if nothing was sent.
 fn sent_within(trace: &Trace, slice: &Range<f64>) -> Option<String> {
     let inside = || trace.sent.iter().filter(|s| slice.contains(&s.time_s));
     let segments = plot::span(inside().map(|s| s.segment));
@@ -150,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_names_what_was_sent_in_it() {
+    fn a_slice_describes_what_was_sent_in_it() {
         let trace = sends((5..50).map(f64::from), 7.0);
         let text = sent_within(&trace, &(6.0..9.0));
         assert_eq!(text.as_deref(), Some("6.000 to 9.000 s: 3 sent, 6 to 8, 1 of them again"));
@@ -158,11 +161,11 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_trace_the_part_with_retransmissions_is_shown() {
+    fn a_long_trace_is_shown_where_segments_are_retransmitted() {
         let fast = sends((0..7001).map(f64::from), 4321.0);
         let slow = sends((0..70).map(|i| f64::from(i) * 100.0), 4400.0);
         let window = window(&[&fast, &slow]);
         assert!(window.contains(&4321.0) && window.contains(&4400.0), "{window:?}");
-        assert!((window.end - window.start - SEGMENTS).abs() < 1.0, "{window:?}");
+        assert!((window.end - window.start - MAX_SEGMENTS).abs() < 1.0, "{window:?}");
     }
 }

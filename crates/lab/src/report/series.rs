@@ -1,5 +1,5 @@
-//! A quantity over time, one panel per variant on common axes: the congestion window, the duplicate
-//! threshold.
+//! Quantities over time, such as the congestion window and the duplicate threshold: one panel per
+//! variant, on common axes.
 
 use std::ops::Range;
 
@@ -15,26 +15,26 @@ use crate::rate::Scale;
 use crate::record::{Comparison, Trace, VariantRuns};
 use unruffled_scenario::Episode;
 
-/// Slices of time that a panel can show apart.
-const COLUMNS: usize = 400;
+/// The number of slices of time that a panel can resolve.
+const MAX_COLUMNS: usize = 400;
 
 /// A quantity over time.
 pub(super) struct TracedQuantity {
-    /// Its series in a trace.
+    /// Returns the series in a trace.
     pub(super) points: fn(&Trace) -> &[(f64, f64)],
-    /// Its name.
+    /// The name.
     pub(super) name: &'static str,
-    /// Its name on the axis, before the unit.
+    /// The name on the axis, before the unit.
     pub(super) axis: &'static str,
-    /// What its numbers are in.
-    pub(super) of: Of,
-    /// What it does between two points.
+    /// The kind of its numbers.
+    pub(super) kind: SeriesKind,
+    /// The course between two points.
     pub(super) between: Between,
 }
 
-/// What the numbers of a series are in.
+/// The kind of a series' numbers, with their unit in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum SeriesKind {
     /// Mb/s.
     Rates,
     /// Segments.
@@ -43,8 +43,9 @@ pub(super) enum Of {
     Times,
 }
 
-impl Of {
-    /// A unit for numbers up to `highest`: what makes it of the series' own, and its name.
+impl SeriesKind {
+    /// Returns a unit for numbers up to `highest`: the factor from the unit of the trace, and its
+    /// name.
     fn unit(self, highest: f64) -> (f64, &'static str) {
         match self {
             Self::Segments => (1.0, "segments"),
@@ -58,14 +59,14 @@ impl Of {
     }
 }
 
-/// What a quantity does between two points, and after the last.
+/// The course of a quantity between two points, and after the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Between {
-    /// It moves from one to the next.
-    Moves,
-    /// It stays as it is until it is something else: to the end.
-    Stays,
-    /// It is a mean from each point to the next: the last one only closes.
+    /// Linear from one point to the next.
+    Linear,
+    /// Constant until the next point, and from the last one to the end.
+    Step,
+    /// Constant until the next point. The last point only ends the series.
     Mean,
 }
 
@@ -73,45 +74,49 @@ impl TracedQuantity {
     const fn new(
         points: fn(&Trace) -> &[(f64, f64)],
         (name, axis): (&'static str, &'static str),
-        of: Of,
+        kind: SeriesKind,
         between: Between,
     ) -> Self {
-        Self { points, name, axis, of, between }
+        Self { points, name, axis, kind, between }
     }
 }
 
-/// What arrives in order.
-pub(super) const DELIVERED: TracedQuantity =
-    TracedQuantity::new(|trace| &trace.delivered, ("Goodput", "goodput"), Of::Rates, Between::Mean);
+/// The goodput.
+pub(super) const DELIVERED: TracedQuantity = TracedQuantity::new(
+    |trace| &trace.delivered,
+    ("Goodput", "goodput"),
+    SeriesKind::Rates,
+    Between::Mean,
+);
 
-/// The window.
+/// The congestion window.
 pub(super) const CWND: TracedQuantity = TracedQuantity::new(
     |trace| &trace.cwnd,
     ("Congestion window", "cwnd"),
-    Of::Segments,
-    Between::Moves,
+    SeriesKind::Segments,
+    Between::Linear,
 );
 
-/// How many duplicates make a loss.
+/// The number of duplicate acknowledgements that indicate a loss.
 pub(super) const DUPTHRESH: TracedQuantity = TracedQuantity::new(
     |trace| &trace.dupthresh,
     ("Duplicate threshold", "dupthresh"),
-    Of::Segments,
-    Between::Stays,
+    SeriesKind::Segments,
+    Between::Step,
 );
 
-/// How long a segment may be in flight before it is sent again.
-pub(super) const PATIENCE: TracedQuantity = TracedQuantity::new(
+/// The time after which a segment in flight is sent again.
+pub(super) const TIME_LIMIT: TracedQuantity = TracedQuantity::new(
     |trace| &trace.patience,
     ("Wait before resending", "wait"),
-    Of::Times,
-    Between::Stays,
+    SeriesKind::Times,
+    Between::Step,
 );
 
-/// A quantity of all variants, on common axes and in common units.
+/// The common axes and units of a quantity of all variants.
 struct Common {
     axes: (Range<f64>, Range<f64>),
-    /// What makes the units of the axes of the trace's own, and their names.
+    /// The factors from the units of the trace to those of the axes, and the names of these.
     time: (f64, &'static str),
     unit: (f64, &'static str),
 }
@@ -121,19 +126,19 @@ impl Common {
         let traces = || comparison.variants.iter().map(|v| (quantity.points)(&v.trace));
         let span = plot::span(traces().flatten().map(|p| p.0));
         let highest = plot::span(traces().flatten().map(|p| p.1)).end;
-        let (time, unit) = (plot::time_unit(span.end), quantity.of.unit(highest));
+        let (time, unit) = (plot::time_unit(span.end), quantity.kind.unit(highest));
         let x = span.start.min(0.0) * time.0..plot::round_up(span.end * time.0);
         Self { axes: (x, 0.0..highest * unit.0 * 1.05), time, unit }
     }
 
-    /// The series of a trace in these units.
+    /// Returns the series of a trace in these units.
     fn scaled(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
         let scaled = |p: (f64, f64)| (p.0 * self.time.0, p.1 * self.unit.0);
         thin::finite(points).map(scaled).collect()
     }
 }
 
-/// One panel for each variant that has the quantity.
+/// Returns a panel for each variant that has the quantity.
 pub(super) fn panels(comparison: &Comparison, quantity: &TracedQuantity) -> Vec<Panel> {
     let common = Common::of(comparison, quantity);
     let (time, unit) = (common.time.1, common.unit.1);
@@ -144,11 +149,11 @@ pub(super) fn panels(comparison: &Comparison, quantity: &TracedQuantity) -> Vec<
         let all = common.scaled((quantity.points)(&variant.trace));
         let end = plot::span(all.iter().map(|p| p.0)).end;
         let between = |points: &[(f64, f64)]| match quantity.between {
-            Between::Moves => points.to_vec(),
-            Between::Stays => steps(points, axes.x.end),
+            Between::Linear => points.to_vec(),
+            Between::Step => steps(points, axes.x.end),
             Between::Mean => steps(points, end),
         };
-        let (all, points) = (between(&all), between(&thin::line(&all, COLUMNS)));
+        let (all, points) = (between(&all), between(&thin::line(&all, MAX_COLUMNS)));
         points.first()?;
         let label = format!("{} of {} over time", quantity.name, variant.name);
         let colour = look::of(&variant.name).ink.colour();
@@ -160,7 +165,7 @@ pub(super) fn panels(comparison: &Comparison, quantity: &TracedQuantity) -> Vec<
                 Rectangle::new(corners, palette::SHADE.colour().filled())
             };
             chart.draw_series(comparison.episodes.iter().map(shade))?;
-            // A line of one point would not be seen.
+            // A line of one point would not be visible.
             let only = (points.len() == 1).then(|| Circle::new(points[0], 4, colour.filled()));
             chart.draw_series(only)?;
             chart.draw_series(LineSeries::new(points, colour.stroke_width(3)))?;
@@ -178,35 +183,36 @@ pub(super) fn panels(comparison: &Comparison, quantity: &TracedQuantity) -> Vec<
     comparison.variants.iter().filter_map(panel).collect()
 }
 
-/// Slices of time that a table has.
-const PARTS: u32 = 8;
+/// The number of slices of time in a table.
+const TABLE_COLUMNS: u32 = 8;
 
-/// The panels as a table, heads first: for each variant that has the quantity, its mean in each eighth
-/// of the time.
+/// Returns the panels as a table, headings first. Each variant that has the quantity has a line
+/// with its mean in each eighth of the time.
 pub(super) fn table(comparison: &Comparison, quantity: &TracedQuantity) -> Vec<Vec<String>> {
     let common = Common::of(comparison, quantity);
     let end = common.axes.0.end;
-    let edge = |i: u32| end * f64::from(i) / f64::from(PARTS);
-    let head = (0..PARTS).map(|i| plot::values(edge(i), edge(i + 1)));
+    let edge = |i: u32| end * f64::from(i) / f64::from(TABLE_COLUMNS);
+    let head = (0..TABLE_COLUMNS).map(|i| plot::values(edge(i), edge(i + 1)));
     let unit = format!("{}, {} at {}", quantity.axis, common.unit.1, common.time.1);
     let mut lines = vec![[unit].into_iter().chain(head).collect()];
     let line = |variant: &VariantRuns| -> Option<Vec<String>> {
         let points = common.scaled((quantity.points)(&variant.trace));
         let last = points.last()?.0;
         let line = match quantity.between {
-            Between::Moves => points,
-            Between::Stays => steps(&points, end),
+            Between::Linear => points,
+            Between::Step => steps(&points, end),
             Between::Mean => steps(&points, last),
         };
         let cell = |i: u32| mean(&line, &(edge(i)..edge(i + 1)));
         let cell = |i: u32| cell(i).map_or_else(|| "–".to_owned(), plot::value);
-        Some([variant.name.clone()].into_iter().chain((0..PARTS).map(cell)).collect())
+        Some([variant.name.clone()].into_iter().chain((0..TABLE_COLUMNS).map(cell)).collect())
     };
     lines.extend(comparison.variants.iter().filter_map(line));
     lines
 }
 
-/// The corners of a line that keeps each value until the next, the last one until `end`.
+/// Returns the corners of a line that keeps each value until the next point, and the last one until
+/// `end`.
 pub(super) fn steps(points: &[(f64, f64)], end: f64) -> Vec<(f64, f64)> {
     let ends = points.iter().skip(1).map(|p| p.0).chain([end]);
     let mut corners: Vec<(f64, f64)> = Vec::with_capacity(2 * points.len());
@@ -225,7 +231,7 @@ mod tests {
     use crate::record::fake;
 
     #[test]
-    fn a_series_of_one_point_is_seen() {
+    fn a_series_of_one_point_is_visible() {
         let mut comparison = fake::comparison();
         let seen = |comparison: &Comparison| {
             let panels = panels(comparison, &CWND);
@@ -237,12 +243,12 @@ mod tests {
     }
 
     #[test]
-    fn units_of_axes_follow_what_is_drawn() {
-        let units = |of: Of, highest: f64| of.unit(highest);
-        assert_eq!(units(Of::Rates, 95_000.0), (1e-3, "Gb/s"));
-        assert_eq!(units(Of::Rates, 0.02), (1e3, "kb/s"));
-        assert_eq!(units(Of::Times, 900.0), (1.0, "ms"));
-        assert_eq!(units(Of::Times, 12_000.0), (1e-3, "s"));
+    fn units_of_axes_follow_from_the_values() {
+        let units = |kind: SeriesKind, highest: f64| kind.unit(highest);
+        assert_eq!(units(SeriesKind::Rates, 95_000.0), (1e-3, "Gb/s"));
+        assert_eq!(units(SeriesKind::Rates, 0.02), (1e3, "kb/s"));
+        assert_eq!(units(SeriesKind::Times, 900.0), (1.0, "ms"));
+        assert_eq!(units(SeriesKind::Times, 12_000.0), (1e-3, "s"));
         let mut comparison = fake::comparison();
         comparison.variants.truncate(1);
         let trace = &mut comparison.variants[0].trace;

@@ -1,17 +1,18 @@
-//! A line within a slice of time.
+//! The part of a line within a slice of time.
 
 use std::ops::Range;
 
 use super::plot;
 
-/// The lowest and the highest value of a line within a slice of time; none beyond its ends.
+/// Returns the lowest and the highest value of a line within a slice of time. `None` beyond its
+/// ends.
 pub fn within(line: &[(f64, f64)], slice: &Range<f64>) -> Option<(f64, f64)> {
     let cut = cut(line, slice);
     let range = plot::span(cut.iter().map(|p| p.1));
     (!cut.is_empty()).then_some((range.start, range.end))
 }
 
-/// The mean over time of a line within a slice; none beyond its ends.
+/// Returns the mean over time of a line within a slice. `None` beyond its ends.
 pub(super) fn mean(line: &[(f64, f64)], slice: &Range<f64>) -> Option<f64> {
     let cut = cut(line, slice);
     let (first, last) = (cut.first()?, cut.last()?);
@@ -19,7 +20,7 @@ pub(super) fn mean(line: &[(f64, f64)], slice: &Range<f64>) -> Option<f64> {
     Some(if last.0 > first.0 { area / (last.0 - first.0) } else { first.1 })
 }
 
-/// The part of a line within a slice of time, with what it is at the edges.
+/// Returns the part of a line within a slice of time, with its values at the edges.
 fn cut(line: &[(f64, f64)], slice: &Range<f64>) -> Vec<(f64, f64)> {
     let from = line.partition_point(|p| p.0 < slice.start);
     let until = line.partition_point(|p| p.0 <= slice.end);
@@ -40,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_slice_of_a_line_has_its_range_and_its_mean() {
-        // Up from 0 to 10 in 10 s, down to 0 in 5 s.
+        // From 0 up to 10 in 10 s, and down to 0 in 5 s.
         let line = [(0.0, 0.0), (10.0, 10.0), (15.0, 0.0)];
         assert_eq!(within(&line, &(2.0..4.0)), Some((2.0, 4.0)), "between two points");
         assert_eq!(within(&line, &(8.0..12.0)), Some((6.0, 10.0)));

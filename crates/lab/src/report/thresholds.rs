@@ -1,25 +1,25 @@
-//! What each variant takes for a loss, over time, as one SVG that stands alone: for documents.
+//! The loss thresholds of each variant over time, as one SVG for documents.
 
 use super::page::inks;
 use super::palette;
 use super::panel::Panel;
-use super::series::{self, DUPTHRESH, PATIENCE, TracedQuantity};
+use super::series::{self, DUPTHRESH, TIME_LIMIT, TracedQuantity};
 use crate::record::Comparison;
 use minijinja::HtmlEscape;
 
-/// Columns of panels, and the size of a panel with its heading, in the picture's units.
+/// The columns of panels, and the size of a panel with its heading, in the picture's units.
 const COLUMNS: usize = 2;
 const CELL: (usize, usize) = (410, 260);
-/// Height of a heading, and of the caption below all panels.
+/// The height of a heading, and of the caption below all panels.
 const HEAD: usize = 26;
 const CAPTION: usize = 30;
 
-/// A panel for each variant's duplicate threshold, then one for each one's time limit.
+/// Renders a panel for each variant's duplicate threshold, then one for each variant's time limit.
 pub fn thresholds(comparison: &Comparison) -> String {
-    let of = |quantity: &TracedQuantity| series::panels(comparison, quantity);
-    let mut panels = of(&DUPTHRESH);
+    let panels_of = |quantity: &TracedQuantity| series::panels(comparison, quantity);
+    let mut panels = panels_of(&DUPTHRESH);
     let thresholds: Vec<String> = panels.iter().map(|p| p.variant.clone()).collect();
-    panels.extend(of(&PATIENCE).into_iter().map(|mut panel| {
+    panels.extend(panels_of(&TIME_LIMIT).into_iter().map(|mut panel| {
         if thresholds.contains(&panel.variant) {
             panel.variant += ": time";
         }

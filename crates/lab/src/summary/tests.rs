@@ -4,7 +4,7 @@ use crate::record::{Comparison, VariantRuns};
 use crate::reference::{Limit, Reference};
 
 #[test]
-fn the_finding_names_the_best_variant_and_what_sack_makes_of_the_path() {
+fn the_finding_names_the_best_variant_and_the_goodput_of_sack() {
     let comparison = fake::comparison();
     let text = finding(&comparison, &summaries(&comparison));
     assert!(text.starts_with("rr-ta-rtx delivers 8.9"), "{text}");
@@ -13,7 +13,7 @@ fn the_finding_names_the_best_variant_and_what_sack_makes_of_the_path() {
 }
 
 #[test]
-fn the_finding_does_without_sack() {
+fn the_finding_works_without_sack() {
     let mut comparison = fake::comparison();
     comparison.variants.remove(0);
     let text = finding(&comparison, &summaries(&comparison));
@@ -65,7 +65,7 @@ fn overlapping_intervals_share_the_lead_by_name() {
 }
 
 #[test]
-fn no_winner_is_named_where_the_difference_is_not_significant() {
+fn no_winner_is_named_if_the_difference_is_not_significant() {
     // Welch's t of two means that lie further apart than the sum of their half-widths is beyond
     // Student's quantile, whatever the spreads: for random pairs, a single leader is significant.
     let mut state = 7_u64;
@@ -109,7 +109,7 @@ fn significant(a: &[f64], b: &[f64]) -> bool {
 }
 
 #[test]
-fn of_single_runs_those_that_read_the_same_share_the_lead() {
+fn single_runs_with_equal_printed_values_share_the_lead() {
     let text = sentence(&[("rr-ta", &[8.121]), ("rack", &[8.119]), ("sack", &[1.0])]);
     assert!(text.starts_with("rr-ta and rack share the lead at 8.12 Mb/s, 81 % of"), "{text}");
     assert!(text.ends_with("; they are the same in all digits shown."), "{text}");
@@ -120,7 +120,7 @@ fn of_single_runs_those_that_read_the_same_share_the_lead() {
 }
 
 #[test]
-fn intervals_too_small_to_show_do_not_make_a_winner() {
+fn intervals_that_are_too_small_to_print_do_not_make_a_winner() {
     let text = sentence(&[("rr-ta", &[8.1211, 8.1212]), ("rack", &[8.1221, 8.1222])]);
     assert!(text.starts_with("rr-ta and rack share the lead at 8.12 Mb/s"), "{text}");
 }
@@ -149,7 +149,7 @@ fn columns_and_sentence_have_one_unit() {
 }
 
 #[test]
-fn counts_have_their_thousands_apart() {
+fn counts_have_separated_thousands() {
     let comparison = fake::comparison();
     let cells = cells(&columns(&comparison), &summaries(&comparison));
     assert!(cells[0][3].starts_with("9,4"), "{:?}", cells[0]);
@@ -180,7 +180,7 @@ fn the_effort_is_that_of_all_runs() {
 }
 
 #[test]
-fn of_nothing_no_variant_is_the_best() {
+fn without_goodput_no_variant_is_the_best() {
     let mut comparison = fake::comparison();
     let rows = comparison.variants.iter_mut().flat_map(|v| &mut v.rows);
     rows.for_each(|row| row.flow.goodput_bps = 0.0);

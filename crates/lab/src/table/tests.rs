@@ -5,7 +5,7 @@ use crate::record::fake;
 use crate::reference::{Limit, Reference};
 
 #[test]
-fn the_lines_below_a_table_are_whole_on_any_terminal() {
+fn the_lines_below_a_table_are_wrapped_on_any_terminal() {
     let mut comparison = fake::comparison();
     comparison.medium = Medium::Wire;
     comparison.notes = vec!["a note of many words ".repeat(8).trim().to_owned()];
@@ -18,7 +18,7 @@ fn the_lines_below_a_table_are_whole_on_any_terminal() {
 }
 
 #[test]
-fn a_single_run_has_no_interval_to_explain() {
+fn a_single_run_needs_no_note_on_intervals() {
     let mut comparison = fake::comparison();
     assert!(render(&comparison, 90, false).contains('±'));
     for variant in &mut comparison.variants {
@@ -46,7 +46,7 @@ fn the_table_fits_into_80_columns_and_is_the_same_in_200() {
 }
 
 #[test]
-fn names_are_not_broken_where_something_else_can_go() {
+fn names_are_not_wrapped_if_a_column_can_be_omitted() {
     let mut comparison = fake::comparison();
     let mut of = |name: &str, medium| {
         comparison.medium = medium;
@@ -90,7 +90,7 @@ fn large_numbers_and_long_names_fit_as_well() {
 }
 
 #[test]
-fn colour_is_there_only_when_asked_for() {
+fn colour_is_used_only_on_request() {
     let comparison = fake::comparison();
     assert!(!render(&comparison, 80, false).contains('\u{1b}'));
     assert!(render(&comparison, 80, true).contains('\u{1b}'));

@@ -1,5 +1,5 @@
-//! What reordering costs a transfer that shares its path, by the captures of those who share it,
-//! against what it gets in the simulator where all is in order.
+//! Checks of the cost of reordering for a transfer that shares its path: the estimate from captures
+//! against the simulator's goodput in order.
 
 use unruffled_capture::{Analysis, Analyzer, Limits, Source, read};
 use unruffled_lab::cancel::never;
@@ -11,7 +11,7 @@ use unruffled_measure::{End, FlowId, Monitor, Passage};
 use unruffled_tcp::{Segment, Variant};
 use unruffled_units::Instant;
 
-/// Transfers that share the path.
+/// The number of transfers that share the path.
 const FLOWS: usize = 3;
 
 /// A capture of each flow at its sender.
@@ -27,7 +27,7 @@ impl Monitor for Each<'_> {
     }
 }
 
-/// What all together get, in bits per second, and the capture of each.
+/// Returns the total goodput, in bits per second, and the analysis of each flow's capture.
 fn shared(sender: &str, delayed: &str) -> (f64, Vec<Analysis>) {
     let text = format!(
         "name = 'shared'\nduration = '10 s'\nvariants = ['sack']\n\
@@ -55,10 +55,10 @@ fn shared(sender: &str, delayed: &str) -> (f64, Vec<Analysis>) {
     (ran.flows.iter().map(|flow| flow.goodput_bps).sum(), found.collect())
 }
 
-/// Many are late by more than the sender waits.
+/// Many packets are later than the sender waits.
 const LATE: &str = "delayed = { fraction = '8 %', mean = '50 ms', deviation = '17 ms' }";
 
-/// Late packets leave a sender that waits longer fast enough for three of them to fill the path.
+/// A sender that waits longer is not slowed much, so three of them fill the path.
 const FULL: &str = "delayed = { fraction = '5 %', mean = '70 ms', deviation = '23 ms' }";
 
 fn first<'a>(found: &'a [Transfer<'a>]) -> &'a Transfer<'a> {
@@ -66,7 +66,7 @@ fn first<'a>(found: &'a [Transfer<'a>]) -> &'a Transfer<'a> {
 }
 
 #[test]
-fn those_who_share_a_path_gain_no_more_than_their_part_of_it() {
+fn the_cost_accounts_for_flows_that_share_the_path() {
     let (all_bps, mut captures) = shared("sack", LATE);
     let (most_bps, _) = shared("sack", "");
     let others = captures.split_off(1);
@@ -82,7 +82,7 @@ fn those_who_share_a_path_gain_no_more_than_their_part_of_it() {
 }
 
 #[test]
-fn what_it_costs_is_not_told_where_others_who_are_not_seen_fill_the_path() {
+fn the_cost_is_unknown_if_unseen_flows_fill_the_path() {
     let (_, captures) = shared("rack+cubic", FULL);
     let mut found = transfers(&captures[0]);
     price("c", &mut found, never());

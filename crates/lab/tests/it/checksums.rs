@@ -1,17 +1,19 @@
-//! What every sender does, to the bit: checksums of runs against those of `checksums.txt`.
+//! Checksums of runs of every sender, against those in `checksums.txt`. They detect any change of
+//! results, to the bit.
 //!
-//! A change that is not meant to change what a sender does leaves that file as it is. One that is
-//! meant to writes it anew, and its commit says which runs changed and why.
+//! A change that is not meant to change results leaves that file as it is. One that is meant to
+//! rewrites it, and its commit says which runs changed and why.
 //!
-//! A checksum covers the row of the run and all that was counted and recorded of its flows and
-//! links: each segment that was sent, where the scenario records `sequence`. The runs are those of
+//! A checksum covers the row of the run and the records of its flows and links, including each
+//! segment that was sent if the scenario records `sequence`. The runs are those of
 //!
 //! * each row of the table of senders, alone and with each set of parts that it takes, over each
 //!   scenario that ships with the program and those of `tests/checksums`,
 //! * each row with each of its parameters set to another value, over two of them,
 //! * the senders of each experiment with a scenario of its own.
 //!
-//! The last bits of `exp` and `ln` are the C library's: a machine with another one may differ.
+//! The last bits of `exp` and `ln` depend on the C library, so results on a machine with another
+//! one may differ.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -24,10 +26,10 @@ use unruffled_lab::cancel::never;
 use unruffled_lab::run::{record, row};
 use unruffled_tcp::{ROWS, Variant};
 
-/// Set to anything, it has the test write the file in place of checking it.
+/// If this variable is set, the test writes the file in place of checking it.
 const REWRITE: &str = "UNRUFFLED_WRITE_CHECKSUMS";
 
-/// The scenarios, each with what makes it short.
+/// The scenarios, each with overrides that make it short.
 const SCENARIOS: &[(&str, &[&str])] = &[
     ("rr-3", &["duration=12 s", "warmup=2 s", "record.series=sequence"]),
     ("dcr-4", &["duration=8 s", "warmup=1 s", "record.series=sequence"]),
@@ -67,7 +69,7 @@ const OWN: &[(&str, &str)] = &[
     ("spread", include_str!("../checksums/spread.toml")),
 ];
 
-/// The scenarios that senders with another value of a parameter meet.
+/// The scenarios for senders with another value of a parameter.
 const WITH_PARAMETERS: [&str; 2] = ["burst", "harsh"];
 
 const PARTS: [&str; 8] = [
@@ -81,11 +83,12 @@ const PARTS: [&str; 8] = [
     "+westwood+eifel+f-rto",
 ];
 
-/// What is run: the scenario's name and itself, the sender's name with what is set of it and itself.
+/// A run: the name of the scenario and that of the sender with its parameters, the scenario, and
+/// the sender.
 type Job = ((String, String), Scenario, Variant);
 
 #[test]
-fn every_sender_does_what_it_did() {
+fn every_run_has_its_recorded_checksum() {
     let jobs: Vec<Job> = senders().into_iter().chain(experiments()).collect();
     let count = jobs.len();
     let sums =
@@ -135,7 +138,7 @@ fn every_sender_does_what_it_did() {
     );
 }
 
-/// The senders of the table, with parts and with parameters.
+/// Returns the runs of the senders of the table, with parts and with parameters.
 fn senders() -> Vec<Job> {
     let scenarios = SCENARIOS.iter().map(|(name, overrides)| (*name, load(name, overrides)));
     let scenarios: BTreeMap<&str, Scenario> = scenarios.collect();
@@ -152,7 +155,7 @@ fn senders() -> Vec<Job> {
         }
         let plain = Variant::named(row.name).expect("is in the table");
         let parts = PARTS.iter().filter(|part| ["+cubic", "+westwood"].contains(part));
-        // A part brings its parameters to the one sender that stands for all.
+        // The parameters of a part are tested with one sender.
         let composed = parts.filter(|_| row.name == "sack");
         let composed = composed.filter_map(|p| Variant::named(&format!("{}{p}", row.name)));
         for variant in std::iter::once(plain).chain(composed) {
@@ -164,8 +167,8 @@ fn senders() -> Vec<Job> {
     jobs
 }
 
-/// The sender with one parameter at a time set to another value: every other choice, and of numbers
-/// the smallest and one above the default.
+/// Returns the sender with one parameter at a time set to another value: every other choice, or for
+/// numbers the smallest and one above the default.
 fn with_parameters(variant: &Variant) -> Vec<(String, Variant)> {
     let mut all = Vec::new();
     for (parameter, value) in variant.parameters() {
@@ -180,7 +183,7 @@ fn with_parameters(variant: &Variant) -> Vec<(String, Variant)> {
         for text in texts {
             let plain = text.trim_end_matches(" segments").trim_end_matches(" segment");
             let plain = plain.trim_end_matches(" cwnd");
-            // Whole numbers are cut off rather than rounded.
+            // Whole numbers are truncated, not rounded.
             let whole = plain.split('.').next().unwrap_or(plain);
             let mut other = variant.clone();
             let set = [plain, whole].into_iter().find(|t| other.set(parameter.name, t).is_ok());
@@ -195,7 +198,8 @@ fn with_parameters(variant: &Variant) -> Vec<(String, Variant)> {
     all
 }
 
-/// The first six seconds of the experiments that have a scenario of their own, with their senders.
+/// Returns the runs of the experiments with their own scenario: the first six seconds, with all
+/// senders.
 fn experiments() -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
     for (id, text) in experiment_files() {
@@ -219,7 +223,7 @@ fn experiments() -> Vec<Job> {
     jobs
 }
 
-/// The experiments that ship with the program: id and TOML.
+/// Returns the id and the TOML of the experiments that ship with the program.
 fn experiment_files() -> Vec<(String, String)> {
     let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../papers/experiments");
     let folders = fs::read_dir(papers).expect("the papers").map(|entry| entry.expect("is there"));
@@ -242,7 +246,7 @@ fn load(name: &str, overrides: &[&str]) -> Scenario {
     scenario.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The checksum of all that a run leaves behind.
+/// Returns the checksum of a run's row and record.
 fn sum(scenario: &Scenario, variant: &Variant) -> String {
     let record = record(scenario, variant, 1, None, never()).expect("a loaded scenario runs");
     let row = row(scenario, variant, 1, &record);
@@ -251,7 +255,7 @@ fn sum(scenario: &Scenario, variant: &Variant) -> String {
 }
 
 #[test]
-fn every_scenario_that_ships_with_the_program_is_among_them() {
+fn every_built_in_scenario_is_included() {
     for (name, _) in unruffled_scenario::BUILTIN {
         assert!(SCENARIOS.iter().any(|(known, _)| known == name), "{name} is missing");
     }

@@ -1,33 +1,33 @@
-//! What an analysis should find, and whether it did.
+//! The expected results of an analysis, and the check of actual ones.
 
 use unruffled_capture::Direction;
 use unruffled_units::Instant;
 
-/// What an analysis should find.
+/// The expected results of an analysis.
 pub(crate) struct Expected {
     pub(crate) late: f64,
     pub(crate) late_times: Vec<f64>,
-    /// How far from the receiver late times are told, in milliseconds.
+    /// The precision of late times in a capture away from the receiver, in milliseconds.
     pub(crate) blur_ms: f64,
-    /// Retransmissions of what the receiver held already, and of how many of them no acknowledgement
-    /// has told the sender.
+    /// Retransmissions of segments that the receiver held already, and the number of them that no
+    /// acknowledgement had reported to the sender.
     pub(crate) spurious: u64,
     pub(crate) untold: u64,
-    /// Others that had not arrived when the capture ended.
+    /// Other retransmissions that had not arrived at the end of the capture.
     pub(crate) travelling: u64,
-    /// Segments that arrived, and that the receiver did not take.
+    /// Segments that arrived, and that the receiver discarded.
     pub(crate) refused: u64,
-    /// Those of them after which the next copy came before an acknowledgement could: they may be
-    /// taken, and the copy spurious.
+    /// Discarded segments whose next copy came before an acknowledgement could. The analysis may
+    /// treat them as accepted, and the copy as spurious.
     pub(crate) unclear: u64,
-    /// Segments that the receiver did not get or take.
+    /// Segments that did not reach the receiver, or that it discarded.
     pub(crate) lost: f64,
-    /// Retransmissions of the last second: what was lost before them may not be counted.
+    /// Retransmissions of the last second. The losses before them may not be counted.
     pub(crate) latest: u64,
 }
 
-/// How late originals were that others had overtaken (RFC 4737, section 4.3), in milliseconds, the
-/// least first; `originals` are arrivals with their sequence numbers.
+/// Returns the late times of originals that others had overtaken (RFC 4737, section 4.3), in
+/// milliseconds, in ascending order. `originals` are arrivals with their sequence numbers.
 pub(crate) fn late_times(originals: &mut [(Instant, u32)]) -> Vec<f64> {
     originals.sort_unstable();
     let mut highest: Vec<(u32, Instant)> = Vec::new();
@@ -45,15 +45,16 @@ pub(crate) fn late_times(originals: &mut [(Instant, u32)]) -> Vec<f64> {
     late_times
 }
 
-/// Prints what happened to a transfer and what each place's capture says of it; what those get wrong.
-pub(crate) fn told<const N: usize>(
+/// Prints what happened to a transfer, and the result of the capture at each place. Returns the
+/// errors of these results.
+pub(crate) fn check_captures<const N: usize>(
     name: &str,
     expected: &Expected,
     captures: [(&str, Option<Direction>); N],
 ) -> Vec<String> {
     let Expected { late, spurious, untold, refused, lost, .. } = expected;
     println!(
-        "{name}: {:.2} % late, {spurious} spurious ({untold} untold), {lost} lost ({refused} refused)",
+        "{name}: {:.2} % late, {spurious} spurious ({untold} unreported), {lost} lost ({refused} discarded)",
         late * 100.0
     );
     let mut wrong = Vec::new();
@@ -71,7 +72,7 @@ pub(crate) fn told<const N: usize>(
     wrong
 }
 
-/// What differs by more than it may.
+/// Returns the values that differ by more than their tolerance.
 fn faults(expected: &Expected, found: &Direction, place: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let mut check = |what: &str, truth: f64, found: f64, share: f64, least: f64| {
@@ -80,7 +81,7 @@ fn faults(expected: &Expected, found: &Direction, place: &str) -> Vec<String> {
         }
     };
     let late = found.reordering();
-    // Elsewhere than at the receiver, what it does not acknowledge cannot be told from what is lost.
+    // Away from the receiver, a segment that is not acknowledged looks like a lost one.
     let (untold, hidden, blur_ms) = match place {
         "receiver" => (expected.unclear as f64, 0.0, 0.05),
         _ => {
@@ -105,13 +106,13 @@ fn faults(expected: &Expected, found: &Direction, place: &str) -> Vec<String> {
         let truth = |place: f64| expected.late_times[place.clamp(0.0, last as f64) as usize];
         for p in [10, 25, 50, 75, 90] {
             let (place, found) = ((last * p) as f64 / 100.0, times.percentiles_ms[p]);
-            // What is hidden may lie on either side of the quantile.
+            // Hidden segments may be on either side of the quantile.
             let nearest = found.clamp(truth(place - hidden), truth(place + hidden));
             check(&format!("p{p} (ms)"), nearest, found, 0.05, blur_ms);
         }
     }
     if expected.late_times.is_empty() && late.reordered > 0 {
-        faults.push(format!("{place}: {} late where all is in order", late.reordered));
+        faults.push(format!("{place}: {} late on a path in order", late.reordered));
     }
     faults
 }

@@ -1,9 +1,9 @@
-//! What the analysis of a capture says, against what happened: runs of the simulator, captured at
-//! either end, over paths of all kinds.
+//! Checks of the analysis of captures against the events in the simulator. The runs are captured at
+//! both ends, over paths of all kinds.
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::expected::{Expected, late_times, told};
+use super::expected::{Expected, check_captures, late_times};
 use super::one_link::scenario;
 use super::paths::{CASES, analysed};
 use unruffled_lab::cancel::never;
@@ -13,11 +13,11 @@ use unruffled_measure::{End, FlowId, Monitor, Passage};
 use unruffled_tcp::{Segment, Variant};
 use unruffled_units::{Duration, Instant};
 
-/// What happened to each data segment.
+/// The events of each data segment.
 #[derive(Default)]
 struct Truth {
     sent: HashMap<u32, Vec<Instant>>,
-    /// Arrivals, with how often the segment had been sent by then.
+    /// Arrivals, with the number of times that the segment had been sent by then.
     arrived: Vec<(u32, Instant, usize)>,
     end: Instant,
 }
@@ -43,13 +43,13 @@ impl Truth {
     fn expected(&self) -> Expected {
         let since_sent = |&(seq, at, _): &(u32, Instant, usize)| at.since(self.sent[&seq][0]);
         let least = self.arrived.iter().map(since_sent).min().unwrap_or_default();
-        // The originals in the order of their arrival: those that came sooner than a retransmission
-        // could have, and of the others the last to come.
+        // Finds the originals. The first arrival is the original if it came sooner than a
+        // retransmission could. Otherwise the last arrival is, if all copies arrived.
         let mut by_segment: BTreeMap<u32, Vec<(Instant, usize)>> = BTreeMap::new();
         for &(seq, at, times) in &self.arrived {
             by_segment.entry(seq).or_default().push((at, times));
         }
-        // What was sent in the last second may be on its way yet.
+        // Segments of the last second may be still on their way.
         let done = |sent: &&Vec<Instant>| self.end.since(sent[0]) > Duration::from_secs(1);
         let sends: usize = self.sent.values().filter(done).map(Vec::len).sum();
         let (mut originals, mut arrived, mut spurious, mut untold) = (Vec::new(), 0, 0, 0);
@@ -85,7 +85,7 @@ impl Truth {
 }
 
 #[test]
-fn an_analysis_says_what_happened_at_both_ends_of_twenty_paths() {
+fn the_analysis_at_both_ends_of_twenty_paths_matches_the_simulator() {
     let mut faults_of_all = Vec::new();
     for (case, timestamps) in CASES.iter().flat_map(|case| [(case, false), (case, true)]) {
         let scenario = scenario(case, timestamps);
@@ -101,10 +101,10 @@ fn an_analysis_says_what_happened_at_both_ends_of_twenty_paths() {
         captures.1.finish().unwrap();
         let expected = truth.expected();
         let name = format!("{}{}", case.name, if timestamps { ", timestamps" } else { "" });
-        // At the receiver, nothing but timestamps tells when a packet was sent.
+        // At the receiver, the time of sending is only known from timestamps.
         let far = timestamps.then(|| analysed(far));
         let ends = [("sender", Some(analysed(near))), ("receiver", far)];
-        faults_of_all.extend(told(&name, &expected, ends));
+        faults_of_all.extend(check_captures(&name, &expected, ends));
     }
     assert!(faults_of_all.is_empty(), "{}", faults_of_all.join("\n"));
 }

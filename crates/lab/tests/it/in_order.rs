@@ -1,5 +1,6 @@
-//! As long as nothing comes late, `unruffled` is `rack`: in every figure of every flow, also of those
-//! that join a queue that is never empty, and so take a part of it for the minimum round-trip time.
+//! Checks that `unruffled` equals `rack` if no packet is late: in every figure of every flow,
+//! including flows that join a queue that is never empty and therefore measure a part of it as the
+//! minimum round-trip time.
 
 use rayon::prelude::*;
 use unruffled_lab::Scenario;
@@ -8,7 +9,8 @@ use unruffled_lab::run::record;
 use unruffled_measure::RunRecord;
 use unruffled_tcp::Variant;
 
-/// `flows` start within 10 s behind datagrams that take 90 % of the rate.
+/// Returns a scenario in which `flows` start within 10 s, beside datagrams that take 90 % of the
+/// rate.
 fn standing_queue(flows: u32, rate_kbps: u32, rtt_ms: u32, queue: u32, lost: &str) -> String {
     format!(
         r#"
@@ -47,7 +49,7 @@ fn standing_queue(flows: u32, rate_kbps: u32, rtt_ms: u32, queue: u32, lost: &st
     )
 }
 
-/// What is recorded of this sender, without its name.
+/// Returns the record of a run, without the name of this sender.
 fn recorded(scenario: &Scenario, name: &str) -> RunRecord {
     let variant = Variant::named(name).expect("is in the table");
     let mut record = record(scenario, &variant, 1, None, never()).expect("runs");
@@ -58,11 +60,11 @@ fn recorded(scenario: &Scenario, name: &str) -> RunRecord {
 }
 
 #[test]
-fn flows_that_join_a_standing_queue_are_those_of_rack() {
+fn flows_that_join_a_standing_queue_equal_those_of_rack() {
     let overload = include_str!("../../../../docs/senders/overload.toml").to_owned();
     let in_order = ["link.bottleneck.delayed.fraction=0%".to_owned()];
     let mut cases = vec![("overload".to_owned(), overload, &in_order[..])];
-    // Queues of half a round trip to four.
+    // Queues of half a round trip to four round trips.
     for (flows, rate_kbps, rtt_ms, queue, lost) in [
         (10, 35_000, 77, 112, "0%"),
         (5, 19_000, 112, 350, "0.1%"),

@@ -1,5 +1,5 @@
-//! Whose doing losses were, by the captures of transfers over random paths, against what those paths
-//! do: the decision is right, or undecided, and never wrong.
+//! Checks of the causes of losses, from captures of transfers over random paths, against those
+//! paths. Each decision is right or undecided, and never wrong.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -11,13 +11,13 @@ use unruffled_lab::{Scenario, run};
 use unruffled_measure::End;
 use unruffled_tcp::Variant;
 
-/// Rules were found on the paths of seeds 1 to 8.
+/// The rules were found on the paths of seeds 1 to 8.
 const SEED: u64 = 100;
 
-/// Paths of each kind.
+/// The number of paths of each kind.
 const PATHS: usize = 16;
 
-/// What befalls packets on a path.
+/// The impairments of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Late,
@@ -26,7 +26,7 @@ enum Kind {
     InOrder,
 }
 
-/// A random path of this kind, and who sends over it.
+/// Returns a random path of this kind, its sender, and whether it uses timestamps.
 fn random(kind: Kind, random: &mut Xoshiro256PlusPlus) -> (String, &'static str, bool) {
     let mbits: f64 = 2.0 * 15_f64.powf(random.random());
     let delay_ms: f64 = 5.0 * 16_f64.powf(random.random());
@@ -41,7 +41,7 @@ fn random(kind: Kind, random: &mut Xoshiro256PlusPlus) -> (String, &'static str,
         late = 1.0 * 15_f64.powf(random.random());
         late_ms = delay_ms * 2.0 * 0.2 * 15_f64.powf(random.random());
     }
-    // As Linux: a receiver with timestamps discards what they tell to be old.
+    // As in Linux, a receiver with timestamps discards segments whose timestamps are old.
     let timestamps: bool = random.random();
     let senders = ["rack+cubic", "linux-reordering+cubic", "rr-ta", "sack", "unruffled"];
     let sender = senders[random.random_range(0..senders.len())];
@@ -60,7 +60,7 @@ fn random(kind: Kind, random: &mut Xoshiro256PlusPlus) -> (String, &'static str,
     (text, sender, timestamps)
 }
 
-/// What a capture tells of the data.
+/// Returns the analysis of the data's direction.
 fn analysed(capture: Vec<u8>) -> Direction {
     let source = Source::new(Box::new(std::io::Cursor::new(capture)), None).expect("a capture");
     let mut analyzer = Analyzer::new(Limits::default());
@@ -70,7 +70,7 @@ fn analysed(capture: Vec<u8>) -> Direction {
 }
 
 #[test]
-fn whose_doing_losses_were_is_decided_rightly_or_not_at_all() {
+fn the_cause_of_losses_is_decided_correctly_or_not_at_all() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(number("UNRUFFLED_SEED").unwrap_or(SEED));
     let (mut wrong, mut decided, mut all) = (Vec::new(), 0, 0);
@@ -89,15 +89,15 @@ fn whose_doing_losses_were_is_decided_rightly_or_not_at_all() {
             captures.1.finish().unwrap();
             for (end, octets) in [("sender", near), ("receiver", far)] {
                 let found = analysed(octets);
-                let told = losses(&found);
-                let right = match told.decision {
+                let losses = losses(&found);
+                let right = match losses.decision {
                     Blamed::Undecided => true,
                     Blamed::Path => matches!(kind, Kind::Lost | Kind::LateAndLost),
                     _ => matches!(kind, Kind::Late | Kind::InOrder),
                 };
                 let line = format!(
                     "{kind:?} {path} {sender} {timestamps} at the {end}: {:?} {} of {}: {:?}",
-                    told.decision, found.losses.lost, found.traffic.segments, found.loss_evidence
+                    losses.decision, found.losses.lost, found.traffic.segments, found.loss_evidence
                 );
                 println!("{}{line}", if right { "" } else { "WRONG " });
                 if !right {
@@ -105,7 +105,7 @@ fn whose_doing_losses_were_is_decided_rightly_or_not_at_all() {
                 }
                 if end == "sender" {
                     all += 1;
-                    decided += usize::from(told.decision != Blamed::Undecided);
+                    decided += usize::from(losses.decision != Blamed::Undecided);
                 }
             }
         }

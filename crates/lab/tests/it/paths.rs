@@ -1,13 +1,13 @@
-//! Twenty paths on which captures are made.
+//! Twenty paths for captures.
 
 use unruffled_capture::{Analyzer, Direction, Limits, Source, read};
 use unruffled_lab::Scenario;
 
-/// A path, what befalls its packets, and who sends.
+/// A path, its impairments, and its sender.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) rate: &'static str,
-    /// One way, in milliseconds.
+    /// The delay in one direction, in milliseconds.
     pub(crate) delay_ms: u32,
     pub(crate) befalls: &'static str,
     pub(crate) sender: &'static str,
@@ -66,7 +66,7 @@ const ONE_IN_TEN: &str = "alternate = { every = 10, extra = '8 ms' }";
 const LATE_AND_LOST: &str = "delayed = { fraction = '5 %', mean = '30 ms', deviation = '10 ms' }\n\
                              loss.fraction = '1 %'";
 
-/// The case's sender over `path`.
+/// Returns the scenario of the case over `path`.
 pub(crate) fn over(case: &Case, timestamps: bool, path: &str) -> Scenario {
     let text = format!(
         "name = 'case'\nduration = '20 s'\nvariants = ['sack']\n\
@@ -76,7 +76,7 @@ pub(crate) fn over(case: &Case, timestamps: bool, path: &str) -> Scenario {
     Scenario::parse(case.name, &text, &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What the larger direction of a capture's only connection shows.
+/// Returns the analysis of the larger direction of a capture's only connection.
 pub(crate) fn analysed(capture: Vec<u8>) -> Direction {
     let source = Source::new(Box::new(std::io::Cursor::new(capture)), None).expect("a capture");
     let mut analyzer = Analyzer::new(Limits::default());

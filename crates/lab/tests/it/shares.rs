@@ -1,4 +1,4 @@
-//! What shares are of: the undisturbed path, which no sender outdoes.
+//! Checks of the undisturbed path's goodput, which no sender exceeds.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -11,7 +11,7 @@ use unruffled_lab::record::Comparison;
 use unruffled_lab::reference::{Limit, Reference};
 use unruffled_lab::summary::summaries;
 
-/// Senders that come nearest to what a path carries, each in its own way.
+/// The senders that come closest to the capacity of a path.
 const BEST: [&str; 6] = [
     "unruffled+cubic",
     "unruffled",
@@ -35,70 +35,70 @@ fn reference_of(scenario: &Scenario) -> Reference {
     Reference::of(scenario, never(), &|| ()).expect("runs")
 }
 
-/// The highest share of any sender, with the sender.
+/// Returns the highest share of any sender, with the sender.
 fn highest(scenario: &Scenario, names: &[&str]) -> (f64, String) {
     let comparison = compared(scenario, names);
     let shares = summaries(&comparison).into_iter().map(|s| (s.share.mean, s.variant.to_owned()));
     shares.max_by(|a, b| a.0.total_cmp(&b.0)).expect("has senders")
 }
 
-/// No sender has more than 101 % on any of these paths.
-fn hold(scenarios: &[Scenario], names: &[&str]) {
+/// Asserts that no sender has more than 101 % on any of these paths.
+fn assert_shares_hold(scenarios: &[Scenario], names: &[&str]) {
     let over: Vec<String> = scenarios
         .par_iter()
         .filter_map(|scenario| {
             let (share, sender) = highest(scenario, names);
-            let told = || format!("{}: {sender} has {:.1} %", scenario.name, share * 100.0);
-            (share.is_nan() || share > 1.01).then(told)
+            let message = || format!("{}: {sender} has {:.1} %", scenario.name, share * 100.0);
+            (share.is_nan() || share > 1.01).then(message)
         })
         .collect();
     assert!(over.is_empty(), "{over:#?}");
 }
 
-fn shortly(keys: &[&str]) -> Vec<String> {
+fn overrides(keys: &[&str]) -> Vec<String> {
     keys.iter().map(|&key| key.to_owned()).collect()
 }
 
 #[test]
 fn no_share_exceeds_101_percent_on_a_built_in_path() {
-    let mut scenarios = built_in(&shortly(&[])).expect("are good");
+    let mut scenarios = built_in(&overrides(&[])).expect("are good");
     for scenario in &mut scenarios {
         scenario.duration = scenario.duration.min(unruffled_units::Duration::from_secs(12));
-        // In so short a run it counts what arrives in a warm-up and is delivered after it.
+        // A short run would count data that arrive in the warm-up and are delivered after it.
         scenario.warmup = unruffled_units::Duration::ZERO;
     }
-    hold(&scenarios, &BEST[..4]);
+    assert_shares_hold(&scenarios, &BEST[..4]);
 }
 
 #[test]
 fn no_share_exceeds_101_percent_on_twenty_random_paths() {
-    let mut scenarios = drawn(1, 24, &shortly(&["duration=5 s"])).expect("are good");
-    // The fastest take a minute each.
+    let mut scenarios = drawn(1, 24, &overrides(&["duration=5 s"])).expect("are good");
+    // The fastest paths take a minute each.
     scenarios.retain(|s| s.hops[0].link.rate.is_some_and(|rate| rate.bps() < 1e9));
     assert!(scenarios.len() >= 12, "{}", scenarios.len());
-    hold(&scenarios, &BEST[..4]);
+    assert_shares_hold(&scenarios, &BEST[..4]);
 }
 
 #[test]
 #[ignore = "takes ten minutes or more"]
 fn no_share_exceeds_101_percent_on_any_built_in_path_or_200_random_ones() {
-    hold(&built_in(&[]).expect("are good"), &BEST);
-    hold(&drawn(1, 200, &[]).expect("are good"), &BEST);
+    assert_shares_hold(&built_in(&[]).expect("are good"), &BEST);
+    assert_shares_hold(&drawn(1, 200, &[]).expect("are good"), &BEST);
 }
 
-/// 10 Mb/s, 100 ms there and back, a window of 2000 segments: the SYN takes 50.032 ms, its answer 50,
-/// the first of the segments of 1.2 ms 51.2, so that 49 874 have arrived after 60 s.
+/// 10 Mb/s, a round trip of 100 ms, a window of 2000 segments. The SYN takes 50.032 ms, its answer
+/// 50, and the first of the segments of 1.2 ms 51.2, so 49 874 of them have arrived after 60 s.
 #[test]
-fn in_order_a_path_delivers_what_its_link_carries() {
+fn without_disturbance_a_path_delivers_the_rate_of_its_link() {
     let in_order = Scenario::load("in-order", &[]).expect("is built in");
     let reference = reference_of(&in_order);
     assert_eq!(reference.limit, Limit::Links);
-    let wanted = 49_874.0 * 1460.0 * 8.0 / 60.0;
-    assert!((reference.bps() - wanted).abs() < 1e-6 * wanted, "{} {wanted}", reference.bps());
-    // In a long run the best sender has nearly all of it.
+    let expected = 49_874.0 * 1460.0 * 8.0 / 60.0;
+    assert!((reference.bps() - expected).abs() < 1e-6 * expected, "{} {expected}", reference.bps());
+    // In a long run, the best sender has nearly all of it.
     let (share, sender) = highest(&in_order, &["unruffled+cubic"]);
     assert!((0.98..1.0).contains(&share), "{sender} {share}");
-    // What is late or lost there is not in it, nor what a queue drops.
+    // Late or lost packets do not affect it, and neither do drops of a queue.
     let disturbed =
         ["half-late", "few-late"].map(|name| Scenario::load(name, &[]).expect("exists"));
     for scenario in disturbed {
@@ -106,15 +106,15 @@ fn in_order_a_path_delivers_what_its_link_carries() {
     }
 }
 
-/// 50 segments a round trip of 104 ms and the time of 50 bits: 3.84615 Mb/s carry 50 of 1000 octets in
-/// 104 ms, and the two other links take a segment 0.8 ms each.
+/// 50 segments per round trip. It is 104 ms, plus a segment's time on the slow link of 3.84615
+/// Mb/s, plus 0.8 ms for each of the other two links.
 #[test]
-fn a_window_below_what_the_path_holds_is_the_limit() {
+fn a_window_below_the_path_capacity_is_the_limit() {
     let reference = reference_of(&Scenario::load("rr-3", &[]).expect("exists"));
     assert_eq!(reference.limit, Limit::Window);
     let round_trip = 0.104 + 2.0 * 0.0008 + 8000.0 / 3.84615e6;
-    let wanted = 50.0 * 960.0 * 8.0 / round_trip;
-    assert!((reference.bps() / wanted - 1.0).abs() < 0.001, "{} {wanted}", reference.bps());
+    let expected = 50.0 * 960.0 * 8.0 / round_trip;
+    assert!((reference.bps() / expected - 1.0).abs() < 0.001, "{} {expected}", reference.bps());
 }
 
 fn two_ways(weights: &str, spread: &str) -> String {
@@ -129,11 +129,11 @@ fn two_ways(weights: &str, spread: &str) -> String {
     )
 }
 
-/// Over several ways the path carries what they carry together: 30 Mb/s by 2 to 1, and by any weights if
-/// queues drop what a way cannot take, since a retransmission may go by the other one. Without drops, 1
-/// to 1 carries twice what the slower way does.
+/// Over several ways, the path carries the sum of their rates: 30 Mb/s with weights of 2 to 1, and
+/// with any weights if queues drop the excess of a way, since a retransmission can take the other
+/// one. Without drops, weights of 1 to 1 carry twice the rate of the slower way.
 #[test]
-fn several_ways_carry_what_they_do_together() {
+fn several_ways_carry_the_sum_of_their_rates() {
     let endless = |text: &str| text.replace("queue = 100\n", "");
     for (weights, spread, drops, mbps) in [
         ("[2, 1]", "round-robin", true, 30.0),
@@ -159,15 +159,15 @@ fn several_ways_carry_what_they_do_together() {
     }
 }
 
-/// A window that no queue on the way is too small for loses nothing: the spreading is the limit.
+/// If the window fits into every queue, nothing is lost, and the spreading is the limit.
 #[test]
-fn where_nothing_can_be_dropped_the_spreading_is_the_limit() {
+fn without_drops_the_spreading_is_the_limit() {
     let reference = reference_of(&Scenario::load("ad-10", &[]).expect("exists"));
     let share = reference.bps() / (2.0 * 0.96e6);
     assert!((0.985..=1.0).contains(&share), "{share}");
 }
 
-/// A flow over 20 Mb/s beside four of `sack`, and 2 Mb/s of datagrams.
+/// A flow over 20 Mb/s beside four flows of `sack` and 2 Mb/s of datagrams.
 const BESIDE: &str = r#"
 duration = "60 s"
 warmup = "10 s"
@@ -193,10 +193,10 @@ interval = "1 ms"
 "#;
 
 #[test]
-fn other_traffic_is_told_with_and_without_the_compared_sender() {
+fn other_traffic_is_reported_with_and_without_the_compared_sender() {
     let scenario = scenario(BESIDE);
     let comparison = compared(&scenario, &["sack", "unruffled"]);
-    // 20 Mb/s of segments of 1500 octets for the one, the others being absent.
+    // 20 Mb/s of segments of 1500 octets for the compared flow, without the others.
     let payload = 20e6 * 1460.0 / 1500.0;
     assert!((comparison.reference.bps() / payload - 1.0).abs() < 0.001);
     let names: Vec<&str> = comparison.beside.iter().map(|beside| beside.group.as_str()).collect();
@@ -206,13 +206,13 @@ fn other_traffic_is_told_with_and_without_the_compared_sender() {
     // 2 Mb/s of payload in packets of 290 octets leave 17.68 Mb/s of the link.
     assert!((voice / 2e6 - 1.0).abs() < 0.02, "{voice}");
     let left = (20e6 - 2e6 * 290.0 / 250.0) * 1460.0 / 1500.0;
-    // A queue that is full drops some of them, too.
+    // A full queue drops some of the datagrams.
     assert!((0.95..1.02).contains(&(others / left)), "{others} of {left}");
     for runs in &comparison.variants {
         let beside =
             mean(&runs.records.iter().map(|r| r.goodput_bps("others")).collect::<Vec<_>>());
         let own = mean(&runs.rows.iter().map(|row| row.flow.goodput_bps).collect::<Vec<_>>());
-        // What the compared flow gets is taken from the others.
+        // The compared flow's goodput is at the expense of the others.
         assert!((0.9..1.05).contains(&((own + beside) / others)), "{own} {beside} {others}");
     }
     let table = unruffled_lab::table::render(&comparison, 100, false);
@@ -227,26 +227,26 @@ fn other_traffic_is_told_with_and_without_the_compared_sender() {
     assert!(json["variants"][1]["beside"][0]["goodput_bps"]["mean"].as_f64() < Some(others));
 }
 
-/// A transfer that is over before the path is full: a round trip for the handshake, half of one for
-/// the data.
+/// A transfer that ends before the path is full. It takes a round trip for the handshake, and half
+/// of one for the data.
 #[test]
-fn a_short_transfer_is_measured_by_one_without_slow_start() {
+fn the_reference_of_a_short_transfer_has_no_slow_start() {
     let text = "duration = \"60 s\"\nvariants = [\"sack\"]\n[flow]\nbytes = \"73 kB\"\n[path]\n\
                 hops = [\"l\"]\n[link.l]\nrate = \"100 Mbit/s\"\ndelay = \"50 ms\"\n";
     let scenario = scenario(text);
     let reference = reference_of(&scenario);
     assert_eq!(reference.limit, Limit::Length);
-    // 50 segments of 0.12 ms, and 40 octets of the SYN.
-    let wanted = 73_000.0 * 8.0 / (0.15 + 50.0 * 0.00012 + 40.0 * 8.0 / 100e6);
-    assert!((reference.bps() / wanted - 1.0).abs() < 1e-4, "{} {wanted}", reference.bps());
-    // Three round trips of slow start from 10 segments: 10, 20 and the last 20.
+    // 50 segments of 0.12 ms each, and the 40 octets of the SYN.
+    let expected = 73_000.0 * 8.0 / (0.15 + 50.0 * 0.00012 + 40.0 * 8.0 / 100e6);
+    assert!((reference.bps() / expected - 1.0).abs() < 1e-4, "{} {expected}", reference.bps());
+    // Slow start from 10 segments takes three round trips: 10, 20 and the last 20 segments.
     let (share, _) = highest(&scenario, &["sack"]);
     assert!((0.4..0.5).contains(&share), "{share}");
 }
 
-/// Any network: one to three ways or a chain, with windows, losses, several flows, other traffic and
-/// applications of all kinds.
-fn any(seed: u64) -> Scenario {
+/// Returns a random network of one to three ways, with windows, losses, several flows, other
+/// traffic and applications of all kinds.
+fn random_network(seed: u64) -> Scenario {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut draw =
         |low: f64, high: f64| (low.ln() + random.random::<f64>() * (high / low).ln()).exp();
@@ -280,7 +280,7 @@ fn any(seed: u64) -> Scenario {
         text += &format!("[link.e{way}]\nfrom = \"m{way}\"\nto = \"b\"\ndelay = \"0 ms\"\n");
     }
     let names: Vec<String> = (0..ways).map(|way| format!("\"a m{way} b\"")).collect();
-    // As the rates are, or not.
+    // The weights match the rates, or are equal.
     let fit = draw(1.0, 2.999) as u32 == 1;
     let weight = |rate: &f64| if fit { format!("{rate:.3}") } else { "1".to_owned() };
     let weights: Vec<String> = rates.iter().map(weight).collect();
@@ -318,6 +318,6 @@ fn any(seed: u64) -> Scenario {
 
 #[test]
 fn no_share_exceeds_101_percent_over_any_network() {
-    let scenarios: Vec<Scenario> = (1..=40).map(any).collect();
-    hold(&scenarios, &BEST[..4]);
+    let scenarios: Vec<Scenario> = (1..=40).map(random_network).collect();
+    assert_shares_hold(&scenarios, &BEST[..4]);
 }
