@@ -68,7 +68,7 @@ fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error>
     // Checked first, since a capture may take long to read.
     Variant::parse(&arguments.sender)
         .map_err(|source| scenario::Error::Variant { place: "--sender".to_owned(), source })?;
-    let dots = if arguments.report.is_some() { report::DOTS } else { 0 };
+    let dots = if arguments.report.is_some() { report::MAX_DOTS } else { 0 };
     let read = analyze(&arguments.capture, Limits { dots, ..Limits::default() })
         .map_err(|source| Error::Capture { name: name.clone(), source })?;
     let Read { found, damage, interrupt } = read;

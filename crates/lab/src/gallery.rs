@@ -1,5 +1,5 @@
-//! Comparisons of many senders over many paths: the share of each sender in the goodput of the best
-//! one, and the goodput of the undisturbed path.
+//! Comparisons of many senders over many paths: the goodput of each sender as a share of the best
+//! sender's, and the goodput of the undisturbed path.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -68,8 +68,8 @@ pub struct Standing {
     pub shares: Vec<f64>,
 }
 
-/// Returns the senders that are compared by default: those that need no simulator and respond to
-/// losses by the standard, which Westwood does not.
+/// Returns the senders that are compared by default: all except those that exist only in the
+/// simulator, and Westwood, whose response to losses is not that of the standard.
 pub fn senders() -> Vec<String> {
     let of = |row: &&unruffled_tcp::Row| {
         let variant = Variant::named(row.name);
@@ -81,23 +81,23 @@ pub fn senders() -> Vec<String> {
     names
 }
 
-/// Reads the scenario `name` with the overrides `usual`, then `set`.
+/// Reads the scenario `name` with the overrides `defaults`, then `set`.
 fn with(
     name: &str,
     text: &str,
-    usual: &[String],
+    defaults: &[String],
     set: &[String],
 ) -> Result<Scenario, unruffled_scenario::Error> {
     let scenario = flags::once(name, text, set)
-        .and_then(|()| Scenario::parse(name, text, &[usual, set].concat()));
+        .and_then(|()| Scenario::parse(name, text, &[defaults, set].concat()));
     scenario.map_err(|error| error.of_scenario(name))
 }
 
-/// The default number of seeds.
-const SEEDS: &str = "seeds=1";
+/// The override with the default number of seeds.
+const DEFAULT_SEEDS: &str = "seeds=1";
 
-/// Returns the built-in scenarios with these overrides. By default each runs once, for at most 100
-/// s, of which at most a tenth is not measured.
+/// Returns the built-in scenarios with these overrides. By default each runs once, for at most
+/// 100 s, of which the warm-up takes at most a tenth.
 ///
 /// # Errors
 /// An unknown key, or a key that is set twice.
@@ -106,7 +106,7 @@ pub fn built_in(set: &[String]) -> Result<Vec<Scenario>, Error> {
         let own = Scenario::load(name, &[])?;
         let with = |warmup| {
             let duration = format!("duration={}", own.duration.min(MAX_DURATION));
-            with(name, text, &[SEEDS.to_owned(), duration, format!("warmup={warmup}")], set)
+            with(name, text, &[DEFAULT_SEEDS.to_owned(), duration, format!("warmup={warmup}")], set)
         };
         let duration = with(Duration::ZERO)?.duration;
         Ok(with(own.warmup.min(duration / 10))?)
@@ -120,8 +120,8 @@ pub fn built_in(set: &[String]) -> Result<Vec<Scenario>, Error> {
 /// An unknown key, or a key that is set twice.
 pub fn drawn(seed: u64, count: u32, set: &[String]) -> Result<Vec<Scenario>, Error> {
     let load = |n| {
-        let usual = [SEEDS.to_owned()];
-        Ok(with(&format!("{seed}-{n}"), &random_path(seed, n), &usual, set)?)
+        let defaults = [DEFAULT_SEEDS.to_owned()];
+        Ok(with(&format!("{seed}-{n}"), &random_path(seed, n), &defaults, set)?)
     };
     (1..=count).map(load).collect()
 }
@@ -184,13 +184,13 @@ pub fn runs(scenarios: &[Scenario], senders: usize) -> u64 {
 }
 
 impl Path {
-    /// Formats the goodput of the best sender, in its own unit: paths are not compared.
+    /// Formats the goodput of the best sender in a unit of its own, because paths are not compared.
     pub(crate) fn best(&self) -> String {
         let best = self.best_bps();
         Scale::of([best]).with_unit(best)
     }
 
-    /// Formats the goodput of the undisturbed path.
+    /// Formats the goodput of the undisturbed path in a unit of its own.
     pub(crate) fn undisturbed(&self) -> String {
         Scale::of([self.undisturbed_bps]).with_unit(self.undisturbed_bps)
     }
@@ -200,7 +200,7 @@ impl Path {
         self.goodput_bps.iter().copied().fold(0.0, f64::max)
     }
 
-    /// Returns a sender's share of the best goodput; NaN if that is zero.
+    /// Returns the goodput of a sender as a share of the best one; 1 if all are zero.
     fn share(&self, sender: usize) -> f64 {
         let best = self.best_bps();
         if best > 0.0 { self.goodput_bps[sender] / best } else { 1.0 }
@@ -208,8 +208,8 @@ impl Path {
 }
 
 impl Gallery {
-    /// Returns the senders whose goodput on a path has the digits of the best one; none if all are
-    /// zero.
+    /// Returns the senders whose goodput on a path has the same digits as the best one; empty if all
+    /// goodputs are zero.
     pub(crate) fn leaders(&self, path: &Path) -> Vec<&str> {
         let best = path.best_bps();
         let scale = Scale::of([best]);
@@ -242,8 +242,7 @@ impl Gallery {
         standings
     }
 
-    /// Formats the standings, then each path with its best sender and the share of the first
-    /// sender.
+    /// Formats the standings, then each path with its best sender and the share of the first sender.
     pub fn render(&self) -> String {
         self.render_within(None)
     }
@@ -287,13 +286,13 @@ impl Gallery {
         )
     }
 
-    /// One JSON object.
+    /// Returns the gallery and the standings as one JSON object.
     pub fn json(&self) -> String {
         let value = serde_json::json!({ "gallery": self, "standings": self.standings() });
         format!("{value:#}\n")
     }
 
-    /// A line for each path and sender.
+    /// Returns the goodputs as CSV, with a line for each path and sender.
     pub fn csv(&self) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let heads = ["path", "sender", "goodput_bps", "share", "undisturbed_bps"];
@@ -331,7 +330,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_share_is_of_the_best_on_the_same_path() {
+    fn shares_are_relative_to_the_best_sender_on_the_same_path() {
         let standings = fake().standings();
         let [first, second] = standings.as_slice() else { panic!("two senders") };
         assert_eq!((first.sender.as_str(), first.worst, first.median), ("unruffled", 0.9, 1.0));
@@ -350,7 +349,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn senders_that_deliver_the_same_share_the_lead_and_rates_are_scaled() {
+    fn senders_with_the_same_digits_share_the_lead_and_rates_have_a_suitable_unit() {
         let mut gallery = fake();
         gallery.paths[0].goodput_bps = vec![99.5475e9, 99.548e9];
         assert_eq!(gallery.leaders(&gallery.paths[0]), ["unruffled", "rack"]);
@@ -361,7 +360,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_comma_in_a_name_is_none_between_cells() {
+    fn a_comma_in_a_name_is_quoted() {
         let mut gallery = fake();
         gallery.paths[0].name = "a, \"b\"".to_owned();
         let csv = gallery.csv();
@@ -369,7 +368,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn all_senders_but_westwood_and_those_of_the_simulator_stand_in_it() {
+    fn westwood_and_senders_of_the_simulator_are_left_out() {
         let names = senders();
         assert_eq!(names[0], "unruffled");
         assert!(names.iter().all(|n| n != "westwood" && !n.ends_with("-rtx")), "{names:?}");
@@ -377,7 +376,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_warm_up_is_a_tenth_of_a_short_run_and_what_is_given_is_kept() {
+    fn the_default_warm_up_is_at_most_a_tenth_and_overrides_have_precedence() {
         let dcr_4 = |given: &[&str]| {
             let given: Vec<String> = given.iter().map(|&key| key.to_owned()).collect();
             let scenarios = built_in(&given).expect("scenarios");
@@ -391,7 +390,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_key_that_one_of_many_paths_refuses_is_told_with_the_path() {
+    fn the_error_of_an_override_names_the_path_that_rejects_it() {
         let message =
             |refused: Result<Vec<Scenario>, Error>| refused.expect_err("is refused").to_string();
         let late = message(built_in(&["delayed.fraction=2%".to_owned()]));
@@ -406,7 +405,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_gallery_has_a_number_for_each_path_and_sender() {
+    fn a_gallery_has_a_goodput_for_each_path_and_sender() {
         let overrides = ["duration=2 s".to_owned(), "seeds=1".to_owned()];
         let scenarios = drawn(7, 2, &overrides).expect("paths");
         let senders = ["rack".to_owned(), "sack".to_owned()];

@@ -1,10 +1,10 @@
 //! Sweeps over any keys of a scenario: the points, the runs and their results.
 //!
-//! A grid file defines lists and ranges, all of which are combined, and samples, drawn at random or
-//! as a Latin hypercube. A [`Grid`] is the file; a [`Plan`] has its runs in a fixed order; a
-//! [`Sweep`] has the results that exist, and receives the others from this process ([`Sweep::run`])
-//! or from others ([`Batch`]). The results depend only on the plan, not on where and when a run is
-//! made.
+//! A grid file has lists and ranges, all of which are combined, and samples, which are drawn at
+//! random or as a Latin hypercube. A [`Grid`] is the file, a [`Plan`] the list of its runs in a fixed
+//! order. A [`Sweep`] has the results so far; missing runs are made in this process
+//! ([`Sweep::run`]) or in other ones ([`Batch`]). The results depend only on the plan, not on where
+//! and when a run is made.
 
 mod axis;
 mod batch;

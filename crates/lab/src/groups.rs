@@ -1,4 +1,4 @@
-//! Tables for scenarios with several flows: the results of each group of traffic and of each link.
+//! Tables of scenarios with several flows: the traffic groups, and the links.
 
 use unruffled_measure::{FlowRecord, LinkRecord, jain, share};
 
@@ -7,18 +7,18 @@ use crate::record::{Beside, Comparison, VariantRuns};
 use crate::statistics::Estimate;
 use crate::text::number;
 
-/// A table as text: headings, shorter headings for narrow terminals, and lines with as many cells.
+/// A table: its heads, shorter heads for narrow terminals, and its lines.
 pub(crate) struct TextTable {
     pub(crate) heads: Vec<&'static str>,
     pub(crate) tight: Vec<&'static str>,
     pub(crate) lines: Vec<Vec<String>>,
 }
 
-/// The smallest utilisation for which a link without drops is listed.
-const MIN_LISTED_UTILISATION: f64 = 0.5;
+/// The utilisation below which links that drop nothing are omitted.
+const MIN_UTILISATION: f64 = 0.5;
 
-/// Returns a line for each variant and group of traffic, or `None` if there is only one flow. Other
-/// traffic has a further column: its goodput without the compared sender.
+/// Returns a table with a line for each variant and traffic group; none if there is one flow. If
+/// there is other traffic, a further column has its goodput without the compared sender.
 pub(crate) fn flow_groups(comparison: &Comparison) -> Option<TextTable> {
     let mut groups = Vec::new();
     for runs in comparison.variants.iter().filter(|runs| !runs.records.is_empty()) {
@@ -47,10 +47,12 @@ pub(crate) fn flow_groups(comparison: &Comparison) -> Option<TextTable> {
         heads.extend([each, "Jain", "rtx %", timeouts]);
         heads
     };
-    let (heads, tight) = (heads(scale.each(), "timeouts"), heads("per flow", "RTO"));
+    let tight = heads("per flow", "RTO");
+    let heads = heads(scale.each(), "timeouts");
     (!lines.is_empty()).then_some(TextTable { heads, tight, lines })
 }
 
+/// Returns the line of a variant and a traffic group.
 fn group_line(runs: &VariantRuns, group: &str, scale: Scale) -> Vec<String> {
     let mean = |of: &dyn Fn(&[&FlowRecord]) -> f64| {
         let each = runs.records.iter().map(|record| of(&record.group(group).collect::<Vec<_>>()));
@@ -60,7 +62,7 @@ fn group_line(runs: &VariantRuns, group: &str, scale: Scale) -> Vec<String> {
     let goodputs = |flows: &[&FlowRecord]| flows.iter().map(|f| f.goodput_bps).collect::<Vec<_>>();
     let total = mean(&|flows| sum(flows).goodput_bps);
     let count = mean(&|flows| flows.len() as f64);
-    // The goodput of each flow is over the time of that flow.
+    // The goodput of a flow is over the time of that flow.
     let each = mean(&|flows| goodputs(flows).iter().sum::<f64>() / flows.len() as f64);
     vec![
         runs.name.clone(),
@@ -80,8 +82,8 @@ fn group_line(runs: &VariantRuns, group: &str, scale: Scale) -> Vec<String> {
     ]
 }
 
-/// Returns a line for each variant and link that is busy or drops packets, or `None` if there is
-/// only one flow.
+/// Returns a table with a line for each variant and link that is busy or drops packets; none if there
+/// is one flow, or no such link.
 pub(crate) fn busy_links(comparison: &Comparison) -> Option<TextTable> {
     let heads = vec!["variant", "link", "used %", "dropped %", "queue"];
     let mut lines = Vec::new();
@@ -92,8 +94,9 @@ pub(crate) fn busy_links(comparison: &Comparison) -> Option<TextTable> {
                 Estimate::of(each.map(of)).mean
             };
             let used = mean(|link| link.utilisation.unwrap_or(0.0));
-            let (dropped, queue) = (mean(|link| link.drop_rate), mean(|link| link.queue_mean));
-            if used >= MIN_LISTED_UTILISATION || dropped > 0.0 {
+            let dropped = mean(|link| link.drop_rate);
+            let queue = mean(|link| link.queue_mean);
+            if used >= MIN_UTILISATION || dropped > 0.0 {
                 lines.push(vec![
                     runs.name.clone(),
                     link.to_owned(),
@@ -107,7 +110,7 @@ pub(crate) fn busy_links(comparison: &Comparison) -> Option<TextTable> {
     (!lines.is_empty()).then_some(TextTable { tight: heads.clone(), heads, lines })
 }
 
-/// Returns the names that occur in the records of a variant, each once, in their order.
+/// Returns the distinct names in the first record of a variant, in order.
 fn names<'a, I: Iterator<Item = &'a str>>(
     runs: &'a VariantRuns,
     of: impl Fn(&'a unruffled_measure::RunRecord) -> I,

@@ -1,8 +1,9 @@
-//! A comparison as one HTML file that needs nothing else: no network, no script, no font. The page of
-//! a capture has scripts of its own, for charts that can be zoomed.
+//! Reports: self-contained HTML files without network access, scripts and fonts. Only the report of a
+//! capture has scripts, for charts that can be zoomed.
 //!
-//! Plotters draws the axes and the series; `palette` lets the drawings follow light and dark mode.
-//! Small multiples on a grid show 2 variants as well as 20, on a telephone as well as on a wall.
+//! Plotters draws the axes and the series; `palette` adapts the drawings to light and dark mode. Each
+//! variant has a small plot of its own in a grid, which suits 2 variants and 20, and screens of all
+//! sizes.
 
 mod capture;
 mod comparison_sweep;
@@ -28,7 +29,7 @@ use crate::record::{Comparison, Medium};
 use crate::summary::{
     Summary, cells, columns, effort, finding, leaders, reference_in_words, scale, summaries,
 };
-pub use capture::{DOTS, capture};
+pub use capture::{MAX_DOTS, capture};
 pub use comparison_sweep::comparison_sweep;
 pub use gallery::gallery;
 use page::{colours, style_of};
@@ -36,18 +37,19 @@ use panel::values;
 pub use sweep::sweep;
 pub use thresholds::thresholds;
 
-/// Widths of the goodput plot, in drawing units: for a page, and for a telephone.
-const GOODPUT_WIDTHS: (u32, u32) = (1500, 760);
+/// The width of the goodput plot on wide screens, in drawing units.
+const WIDE_GOODPUT: u32 = 1500;
+/// The width of the goodput plot on narrow screens, in drawing units.
+const NARROW_GOODPUT: u32 = 760;
 
-/// The report. The same comparison gives the same bytes.
+/// Returns the report of a comparison. The same comparison gives the same bytes.
 pub fn html(comparison: &Comparison) -> String {
     let summaries = summaries(comparison);
     page::page("page.html", contents(comparison, &summaries))
 }
 
-/// What the template fills in.
+/// Returns the values for the template.
 fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
-    let (wide, narrow) = GOODPUT_WIDTHS;
     let scale = scale(comparison, summaries);
     let goodput = |width| goodput::svg(summaries, comparison.reference.bps(), scale, width);
     let about: Vec<_> =
@@ -73,13 +75,13 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
         repeated => summaries.iter().any(|s| s.runs > 1),
         notes => comparison.notes.clone(),
         best => best,
-        goodput_wide => Value::from_safe_string(goodput(wide)),
-        goodput_narrow => Value::from_safe_string(goodput(narrow)),
+        goodput_wide => Value::from_safe_string(goodput(WIDE_GOODPUT)),
+        goodput_narrow => Value::from_safe_string(goodput(NARROW_GOODPUT)),
         shown => shown(comparison),
         delivered => over_time(comparison, &series::DELIVERED),
         cwnd => over_time(comparison, &series::CWND),
         dupthresh => over_time(comparison, &series::DUPTHRESH),
-        patience => over_time(comparison, &series::PATIENCE),
+        resend_wait => over_time(comparison, &series::RESEND_WAIT),
         episodes => comparison.episodes.iter().map(|e| e.what.clone()).collect::<Vec<_>>(),
         sequence => values(sequence::panels(comparison)),
         reordering => values(reordering::panels(comparison)),
@@ -90,7 +92,7 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
     }
 }
 
-/// A quantity over time: the panels, and the same as a table. None where no variant has it.
+/// Returns the panels and the table of a quantity over time; none if no variant has it.
 fn over_time(comparison: &Comparison, quantity: &series::TracedQuantity) -> Option<Value> {
     let panels = series::panels(comparison, quantity);
     let mut lines = series::table(comparison, quantity);
@@ -98,7 +100,7 @@ fn over_time(comparison: &Comparison, quantity: &series::TracedQuantity) -> Opti
     (!panels.is_empty()).then(|| context! { panels => values(panels), heads, lines })
 }
 
-/// Whose traces are drawn.
+/// Describes the run and the flow whose traces are drawn.
 fn shown(comparison: &Comparison) -> String {
     let seed = comparison.variants.iter().find_map(|v| v.rows.first()).map_or(1, |row| row.seed);
     match comparison.compared {
@@ -107,7 +109,7 @@ fn shown(comparison: &Comparison) -> String {
     }
 }
 
-/// The tables of groups of traffic and of links, where there are several flows.
+/// Returns the tables of traffic groups and links, if there are several flows.
 fn grids(comparison: &Comparison) -> Vec<Value> {
     let grids = [flow_groups(comparison), busy_links(comparison)].into_iter().flatten();
     grids.map(|TextTable { heads, lines, .. }| context! { heads, lines }).collect()
@@ -120,7 +122,7 @@ pub(crate) mod tests {
     use crate::record::fake;
     use crate::reference::{Limit, Reference};
 
-    /// Every element that is opened closes, in order.
+    /// Asserts that every element is closed, in order.
     pub(super) fn assert_nests(html: &str) {
         const VOID: [&str; 3] = ["meta", "br", "!doctype"];
         let mut open = Vec::new();
@@ -137,14 +139,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn every_element_closes() {
+    fn every_element_is_closed() {
         let html = html(&fake::comparison());
         assert_nests(&html);
         assert!(html.matches("<svg").count() >= 2 + 7 + 6 + 7 + 6, "all plots are there");
     }
 
     #[test]
-    fn nothing_comes_from_elsewhere() {
+    fn the_report_refers_to_nothing_outside() {
         let html = html(&fake::comparison());
         for reference in ["http://", "https://", "src=", "href=", "url(", "@import", "<script"] {
             assert!(!html.contains(reference), "{reference}");
@@ -152,7 +154,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn text_is_escaped_wherever_it_stands() {
+    fn all_text_is_escaped() {
         let mut comparison = fake::comparison();
         let hostile = "<b>&\"'";
         comparison.title = hostile.to_owned();
@@ -169,7 +171,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_report_follows_its_order_and_names_every_variant() {
+    fn the_sections_are_in_order_and_name_every_variant() {
         let comparison = fake::comparison();
         let html = html(&comparison);
         let parts = ["<h1>", "class=\"finding\"", "<table", "id=\"goodput\"", "id=\"cwnd\""];
@@ -188,29 +190,32 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn captions_say_that_one_of_several_flows_is_drawn() {
+    fn captions_mention_that_one_of_several_flows_is_drawn() {
         let mut comparison = fake::comparison();
         assert!(html(&comparison).contains("(seed\u{a0}1)"));
-        (comparison.flows, comparison.compared) = (6, 4);
+        comparison.flows = 6;
+        comparison.compared = 4;
         let html = html(&comparison);
         assert!(html.contains("(seed\u{a0}1, first of 4 flows)"));
         assert!(!html.contains("(seed\u{a0}1)"));
     }
 
     #[test]
-    fn a_wait_is_for_resending_and_not_for_a_loss() {
+    fn the_wait_before_resending_is_not_a_loss_delay_for_unruffled() {
         let mut comparison = fake::comparison();
-        assert!(!html(&comparison).contains("id=\"patience\""));
+        assert!(!html(&comparison).contains("id=\"resend-wait\""));
         comparison.variants[6].trace.patience = vec![(0.0, 120.0), (5.0, 150.0)];
         let html = html(&comparison);
         assert!(html.contains("<h2>Wait before resending</h2>"));
         assert!(html.contains("aria-label=\"Wait before resending of rack over time\""));
-        assert!(html.contains("<code>unruffled</code> waits longer before it cuts (seed"));
+        assert!(
+            html.contains("<code>unruffled</code> waits longer before it reduces the window (seed")
+        );
         assert_nests(&html);
     }
 
     #[test]
-    fn captions_of_a_single_run_speak_of_no_means_and_intervals() {
+    fn captions_of_a_single_run_do_not_mention_means_and_intervals() {
         let mut comparison = fake::comparison();
         let words = ["Means over", "±", "whiskers", "bars are means"];
         let several = html(&comparison);
@@ -220,11 +225,11 @@ pub(crate) mod tests {
         for word in words.iter().chain(&["confidence interval"]) {
             assert!(!single.contains(word), "{word}");
         }
-        assert!(single.contains("Of a single run; the share"));
+        assert!(single.contains("A single run; the share"));
         assert!(single.contains("Longer is better; the dashed line"));
     }
 
-    /// The colours that stand beside a name, in tables and above panels.
+    /// Returns the colours beside a name, in tables and above panels.
     fn swatches(html: &str, name: &str) -> Vec<String> {
         let beside = html.split("<i class=\"swatch\" style=\"background:var(--").skip(1);
         let of_name = beside.filter(|rest| {
@@ -236,7 +241,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_sender_has_one_colour_in_every_report_whoever_stands_beside_it() {
+    fn a_sender_has_the_same_colour_in_all_reports() {
         let mut comparison = fake::comparison();
         let mut pages = vec![html(&comparison)];
         comparison.variants.reverse();
@@ -258,7 +263,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn all_senders_at_once_each_have_a_colour() {
+    fn all_senders_in_one_report_have_different_colours() {
         let mut comparison = fake::comparison();
         let model = comparison.variants[3].clone();
         let named =
@@ -276,7 +281,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_drawn_over_time_is_in_a_table_as_well() {
+    fn each_quantity_over_time_has_a_table() {
         let page = html(&fake::comparison());
         let cwnd = page.split("id=\"cwnd\"").nth(1).expect("windows");
         let table = cwnd.split("<details>").nth(1).expect("has a table").split("</details>").next();
@@ -295,7 +300,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn full_traces_make_a_file_of_bearable_size() {
+    fn the_report_of_full_traces_has_a_bounded_size() {
         let mut comparison = fake::comparison();
         for trace in comparison.variants.iter_mut().map(|v| &mut v.trace) {
             let sent = |i: u32| crate::record::Sent {
@@ -310,7 +315,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_section_without_data_is_left_out() {
+    fn a_section_without_data_is_omitted() {
         let mut comparison = fake::comparison();
         comparison.variants.iter_mut().for_each(|v| v.trace = Default::default());
         let html = html(&comparison);
@@ -319,7 +324,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn numbers_that_are_none_do_not_stop_the_report() {
+    fn numbers_that_are_not_finite_do_not_prevent_a_report() {
         let mut comparison = fake::comparison();
         comparison.reference = Reference::new(f64::NAN, Limit::Links);
         comparison.variants[0].rows.clear();

@@ -5,8 +5,8 @@ use comfy_table::{Row, Table};
 
 use crate::text::wrapped;
 
-/// The length of a text from which it may be wrapped, in characters.
-const MIN_WRAPPED: usize = 24;
+/// The length up to which a text is never wrapped, in characters.
+const MAX_UNWRAPPED_LENGTH: usize = 24;
 
 /// Returns the stacked lines of `table`; none if its cells fit into its width, with long texts
 /// wrapped.
@@ -28,7 +28,7 @@ pub fn instead_of(table: &Table) -> Option<String> {
 fn minimum(cell: &str) -> usize {
     let columns = |text: &str| text.chars().count();
     match columns(cell) {
-        short if short <= MIN_WRAPPED => short,
+        short if short <= MAX_UNWRAPPED_LENGTH => short,
         _ => cell.split_whitespace().map(columns).max().unwrap_or(0),
     }
 }

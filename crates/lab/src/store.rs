@@ -1,8 +1,9 @@
-//! Results of runs in an SQLite file. A stored run is not repeated.
+//! The store of runs: an SQLite file with results, so that no run is repeated.
 //!
-//! The key of a run is a hash of everything that determines its result: scenario, sender,
-//! parameters, seed and the version of the model. Each run is committed when it ends, so a kill
-//! loses only the runs in flight. Several processes may use one file at a time.
+//! A run is identified by a hash of everything that determines its result: the scenario, the sender,
+//! its parameters, the seed and the version of the model. Each run is committed when it ends, so
+//! that killing the process loses at most the runs in progress. Several processes may use a file at
+//! the same time.
 
 mod csv;
 mod look;
@@ -22,24 +23,24 @@ use crate::error::Error;
 pub use crate::error::StoreError;
 use unruffled_scenario::Scenario;
 
-/// The version of the model: a hash of the sources that determine a run's result.
+/// The version of the model: a hash of the sources that determine the results of runs.
 pub const MODEL: &str = env!("UNRUFFLED_MODEL");
 
-/// SQLite's application id of a store.
-const APPLICATION: i32 = i32::from_be_bytes(*b"unrf");
-/// The version of the tables' layout.
-const LAYOUT: i32 = 1;
+/// The SQLite application id of a store.
+const APPLICATION_ID: i32 = i32::from_be_bytes(*b"unrf");
+/// The version of the layout of the tables.
+const LAYOUT_VERSION: i32 = 1;
 /// The longest wait for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Returns the default file, in the user's cache folder. None if the system has no such folder.
+/// Returns the path of the default store; none if there is no cache folder.
 pub fn usual() -> Option<PathBuf> {
     use etcetera::BaseStrategy;
     let folders = etcetera::choose_base_strategy().ok()?;
     Some(folders.cache_dir().join("unruffled").join("runs.sqlite"))
 }
 
-/// The hash of everything that determines a run's result.
+/// The identity of a run: a hash of everything that determines its result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key([u8; 32]);
 
@@ -49,7 +50,7 @@ impl std::fmt::Debug for Key {
     }
 }
 
-/// The keys of a scenario file that do not affect the result of a single run.
+/// The keys of a scenario file that do not change the result of a run.
 const IGNORED_KEYS: [&str; 5] = ["name", "title", "source", "seeds", "variants"];
 
 impl Key {
@@ -58,7 +59,7 @@ impl Key {
         Self::of_canonical(&canonical_toml(scenario), variant, seed)
     }
 
-    /// Returns the key for a scenario in its canonical form (see [`canonical_toml`]).
+    /// Returns the key of a run over the scenario with this [`canonical_toml`] text.
     pub fn of_canonical(scenario: &str, variant: &Variant, seed: u64) -> Self {
         let mut hash = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| {
@@ -77,8 +78,8 @@ impl Key {
     }
 }
 
-/// Returns the canonical form of a scenario: its TOML with the keys in a fixed order, without the
-/// keys that do not affect a run's result.
+/// Returns the scenario as TOML with its keys in order, without those that do not change the result
+/// of a run.
 pub fn canonical_toml(scenario: &Scenario) -> String {
     let Ok(mut table) = toml::from_str::<toml::Table>(&scenario.toml) else {
         return scenario.toml.clone();
@@ -92,17 +93,17 @@ pub fn canonical_toml(scenario: &Scenario) -> String {
 pub struct Run<'a> {
     /// The key.
     pub key: Key,
-    /// The experiment or scenario for which it was made first.
+    /// The experiment or scenario that first needed the run.
     pub of: &'a str,
-    /// The scenario in its canonical form.
+    /// The [`canonical_toml`] text of the scenario.
     pub scenario: &'a str,
     /// The sender's full name.
     pub variant: &'a str,
     /// The seed.
     pub seed: u64,
-    /// The record of the run.
+    /// The record.
     pub record: &'a RunRecord,
-    /// The wall-clock time that it took.
+    /// The time that the run took.
     pub took: Duration,
 }
 
@@ -112,22 +113,23 @@ pub struct Store {
     path: PathBuf,
 }
 
-/// The runs of one version of the model and one purpose in a store.
+/// The runs in a store that have the same model version and were first needed by the same
+/// experiment or scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Holding {
     /// The version of the model.
     pub model: String,
-    /// The experiment or scenario for which the runs were made first.
+    /// The experiment or scenario that first needed the runs.
     pub of: String,
     /// The number of runs.
     pub runs: u64,
-    /// The total size of their records, in octets.
+    /// The size of their records, in octets.
     pub bytes: u64,
-    /// The total wall-clock time that they took, in seconds.
+    /// The time that the runs took, in seconds.
     pub seconds: f64,
 }
 
-/// The runs to remove.
+/// A selection of runs to remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prune {
     /// All runs.
@@ -138,7 +140,7 @@ pub enum Prune {
     Older(u32),
 }
 
-/// Repeats `attempt` while another process holds the file, for [`BUSY_TIMEOUT`] at most.
+/// Repeats `attempt` while another process has locked the file, at most for [`BUSY_TIMEOUT`].
 fn retry_while_busy<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
     let began = Instant::now();
     loop {
@@ -154,28 +156,27 @@ fn retry_while_busy<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusq
     }
 }
 
-/// Rejects folders, devices and pipes, for which SQLite's errors do not name the problem.
+/// Rejects folders, devices and pipes, for which the errors of SQLite would be unclear.
 fn reject_special_files(path: &Path) -> Result<(), Error> {
     let source = match path.metadata() {
-        Ok(metadata) if metadata.is_dir() => StoreError::CannotOpen,
-        Ok(metadata) if !metadata.is_file() => StoreError::Foreign,
+        Ok(there) if there.is_dir() => StoreError::CannotOpen,
+        Ok(there) if !there.is_file() => StoreError::Foreign,
         _ => return Ok(()),
     };
     Err(Error::Store { path: path.to_owned(), source })
 }
 
-/// Returns the path in a form that SQLite treats as a file's name. Without the prefix, `:memory:`
-/// would be a database in memory.
-fn file_name(path: &Path) -> PathBuf {
+/// Returns the path in a form that SQLite opens as a file, even if it is `:memory:`.
+fn as_file(path: &Path) -> PathBuf {
     Path::new(".").join(path)
 }
 
 impl Store {
-    /// Opens the default store (see [`usual`]). If it cannot be opened for writing, returns a store
-    /// in memory and the reason.
+    /// Opens the [`usual`] store. If it cannot be created or written, returns a store in memory, and
+    /// the reason.
     ///
     /// # Errors
-    /// The file exists and is damaged, or is not a store.
+    /// An existing file that is damaged or is not a store.
     pub fn usual() -> Result<(Self, Option<String>), Error> {
         let Some(path) = usual() else {
             return Ok((
@@ -198,72 +199,73 @@ impl Store {
         Ok((Self::in_memory()?, Some(note)))
     }
 
-    /// Opens the file, or creates it. Creates the folder only for the default store (see
-    /// [`usual`]).
+    /// Opens the store in this file, and creates the file if it does not exist. The folder is created
+    /// only for the [`usual`] store.
     ///
     /// # Errors
-    /// The file cannot be opened, is damaged, or is not a store.
+    /// A file that cannot be opened, is damaged, or is not a store.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let folder = path.parent().unwrap_or(path);
-        let found = if usual().as_deref() == Some(path) {
+        let there = if usual().as_deref() == Some(path) {
             std::fs::create_dir_all(folder)
         } else {
             folder.join(".").metadata().map(drop)
         };
-        found.map_err(|e| Error::output(path, e))?;
+        there.map_err(|e| Error::output(path, e))?;
         reject_special_files(path)?;
-        let error = |e: rusqlite::Error| Error::Store { path: path.to_owned(), source: e.into() };
+        let refused = |e: rusqlite::Error| Error::Store { path: path.to_owned(), source: e.into() };
         let flags = OpenFlags::default() - OpenFlags::SQLITE_OPEN_URI;
-        let connection = Connection::open_with_flags(file_name(path), flags).map_err(error)?;
+        let connection = Connection::open_with_flags(as_file(path), flags).map_err(refused)?;
         let store = Self { connection, path: path.to_owned() };
-        store.prepare().map_err(error)??;
+        store.prepare().map_err(refused)??;
         Ok(store)
     }
 
-    /// Opens a store in memory, which ends with the process.
+    /// Creates a store in memory.
     ///
     /// # Errors
-    /// SQLite cannot create a database in memory.
+    /// A failure of SQLite, such as a lack of memory.
     pub fn in_memory() -> Result<Self, Error> {
         let path = PathBuf::from("memory");
-        let error = |e: rusqlite::Error| Error::Store { path: path.clone(), source: e.into() };
-        let connection = Connection::open_in_memory().map_err(error)?;
+        let refused = |e: rusqlite::Error| Error::Store { path: path.clone(), source: e.into() };
+        let connection = Connection::open_in_memory().map_err(refused)?;
         let store = Self { connection, path: path.clone() };
-        store.prepare().map_err(error)??;
+        store.prepare().map_err(refused)??;
         Ok(store)
     }
 
-    /// Returns whether the file holds the tables of a store. An error if it holds other tables, or
-    /// another layout.
+    /// Returns whether the file has the tables of a store. An empty file has none and can become a
+    /// store; a file of another program or another layout is an error.
     fn has_tables(&self) -> rusqlite::Result<Result<bool, Error>> {
         let c = &self.connection;
         c.busy_timeout(BUSY_TIMEOUT)?;
         let number = |pragma: &str| c.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
         let tables: i64 = c.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
-        let (application, layout) = (number("application_id")?, number("user_version")?);
-        if tables > 0 && application != APPLICATION {
+        let application = number("application_id")?;
+        let layout = number("user_version")?;
+        if tables > 0 && application != APPLICATION_ID {
             return Ok(Err(self.error(StoreError::Foreign)));
         }
-        if tables > 0 && layout != LAYOUT {
+        if tables > 0 && layout != LAYOUT_VERSION {
             return Ok(Err(self.error(StoreError::OtherLayout)));
         }
         Ok(Ok(tables > 0))
     }
 
+    /// Checks the file, sets the modes of the connection, and creates missing tables.
     fn prepare(&self) -> rusqlite::Result<Result<(), Error>> {
-        if let Err(error) = self.has_tables()? {
-            return Ok(Err(error));
+        if let Err(wrong) = self.has_tables()? {
+            return Ok(Err(wrong));
         }
         let c = &self.connection;
-        // With a write-ahead log, readers do not wait for a writer, and a committed run survives a
-        // crash of the process. SQLite does not wait by itself if two processes change the mode at
-        // once.
+        // In this mode readers do not wait for a writer, and a committed run survives the end of the
+        // process. SQLite's own timeout does not apply if two processes change the mode at once.
         retry_while_busy(|| c.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())))?;
         c.pragma_update(None, "synchronous", "normal")?;
         c.execute_batch(&format!(
             "BEGIN IMMEDIATE;
-             PRAGMA application_id = {APPLICATION};
-             PRAGMA user_version = {LAYOUT};
+             PRAGMA application_id = {APPLICATION_ID};
+             PRAGMA user_version = {LAYOUT_VERSION};
              CREATE TABLE IF NOT EXISTS scenario (hash BLOB PRIMARY KEY, toml TEXT NOT NULL)
                  WITHOUT ROWID;
              CREATE TABLE IF NOT EXISTS run (
@@ -276,6 +278,7 @@ impl Store {
         Ok(Ok(()))
     }
 
+    /// Returns an error of this file.
     fn error(&self, source: impl Into<StoreError>) -> Error {
         Error::Store { path: self.path.clone(), source: source.into() }
     }
@@ -283,7 +286,7 @@ impl Store {
     /// Returns whether the store has the run.
     ///
     /// # Errors
-    /// The file is damaged.
+    /// A damaged file.
     pub fn has(&self, key: &Key) -> Result<bool, Error> {
         let query = "SELECT 1 FROM run WHERE key = ?1";
         let found = self
@@ -296,7 +299,7 @@ impl Store {
     /// Returns the record of the run, if the store has it.
     ///
     /// # Errors
-    /// The file is damaged.
+    /// A damaged file.
     pub fn get(&self, key: &Key) -> Result<Option<RunRecord>, Error> {
         let query = "SELECT record, hash FROM run WHERE key = ?1";
         let found = self.connection.prepare(query).and_then(|mut s| {
@@ -313,18 +316,18 @@ impl Store {
         ciborium::from_reader(bytes.as_slice()).map(Some).map_err(|_| damaged())
     }
 
-    /// Stores a run. If another process has stored it in the meantime, that one stays.
+    /// Stores a run. A run that is already stored stays as it is.
     ///
     /// # Errors
-    /// The disk is full, or the file is damaged.
+    /// A full disk, or a damaged file.
     pub fn put(&self, run: &Run<'_>) -> Result<(), Error> {
         self.put_all(std::slice::from_ref(run))
     }
 
-    /// Stores several runs in one transaction: all of them, or none if it fails.
+    /// Stores several runs in one transaction.
     ///
     /// # Errors
-    /// The disk is full, or the file is damaged.
+    /// A full disk, or a damaged file. No run is stored then.
     pub(crate) fn put_all(&self, runs: &[Run<'_>]) -> Result<(), Error> {
         let mut records = Vec::with_capacity(runs.len());
         for run in runs {
@@ -343,8 +346,8 @@ impl Store {
                 "INSERT OR IGNORE INTO run VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             )?;
             for (run, record) in runs.iter().zip(&records) {
-                let (hash, scenario) =
-                    (blake3::hash(record), blake3::hash(run.scenario.as_bytes()));
+                let hash = blake3::hash(record);
+                let scenario = blake3::hash(run.scenario.as_bytes());
                 put_scenario.execute(params![&scenario.as_bytes()[..], run.scenario])?;
                 put_run.execute(params![
                     &run.key.0[..],
@@ -365,10 +368,11 @@ impl Store {
         write().map_err(|e| self.error(e))
     }
 
-    /// Returns the contents of the store, by version of the model and by purpose.
+    /// Returns the stored runs by version of the model, and by the experiment or scenario that first
+    /// needed them.
     ///
     /// # Errors
-    /// The file is damaged.
+    /// A damaged file.
     pub fn holdings(&self) -> Result<Vec<Holding>, Error> {
         let read = || -> rusqlite::Result<Vec<Holding>> {
             let mut query = self.connection.prepare(
@@ -389,10 +393,10 @@ impl Store {
         read().map_err(|e| self.error(e))
     }
 
-    /// Removes runs, and returns their number.
+    /// Removes runs and returns their number.
     ///
     /// # Errors
-    /// The file is damaged.
+    /// A damaged file.
     pub fn prune(&self, which: Prune) -> Result<usize, Error> {
         let c = &self.connection;
         let removed = match which {
@@ -408,15 +412,15 @@ impl Store {
             true => Error::Store { path: self.path.clone(), source: StoreError::NoRoomToRemove },
             false => self.error(e),
         })?;
-        let cleanup = "DELETE FROM scenario WHERE hash NOT IN (SELECT scenario FROM run); VACUUM";
-        match c.execute_batch(cleanup) {
-            // The runs are removed. The file becomes smaller when there is room to rewrite it.
+        let tidy = "DELETE FROM scenario WHERE hash NOT IN (SELECT scenario FROM run); VACUUM";
+        match c.execute_batch(tidy) {
+            // The runs are removed. Without room for a copy, the file keeps its size for now.
             Err(e) if !is_full(&e) => Err(self.error(e)),
             _ => Ok(removed),
         }
     }
 
-    /// The path of the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

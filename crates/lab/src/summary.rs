@@ -7,7 +7,7 @@ mod means;
 mod tests;
 
 pub use columns::{Column, cells, columns};
-pub(crate) use columns::{DISPENSABLE, goodput};
+pub(crate) use columns::{DISPENSABLE_COLUMNS, goodput};
 pub use finding::{effort, finding, reference_in_words};
 pub(crate) use means::{MEANS, scale};
 pub use means::{Summary, best, leaders, summaries};

@@ -12,8 +12,8 @@ use crate::record::{Comparison, Medium, VariantRuns};
 use crate::senders::known_as;
 use crate::stacked;
 use crate::summary::{
-    Column, DISPENSABLE, Summary, cells, columns, effort, leaders, reference_in_words, scale,
-    summaries,
+    Column, DISPENSABLE_COLUMNS, Summary, cells, columns, effort, leaders, reference_in_words,
+    scale, summaries,
 };
 use crate::text::{cut, wrapped};
 pub(crate) use data::rows_csv;
@@ -101,8 +101,9 @@ fn fitting(comparison: &Comparison, summaries: &[Summary<'_>], width: usize) -> 
     let mut left_out = Vec::new();
     let heads: Vec<&str> = columns.iter().map(|column| column.short).collect();
     // The columns of name, goodput and share are never omitted.
-    let rest = heads.iter().skip(3).rev().filter(|head| !DISPENSABLE.contains(head)).copied();
-    let order: Vec<&'static str> = DISPENSABLE.into_iter().chain(rest).collect();
+    let rest =
+        heads.iter().skip(3).rev().filter(|head| !DISPENSABLE_COLUMNS.contains(head)).copied();
+    let order: Vec<&'static str> = DISPENSABLE_COLUMNS.into_iter().chain(rest).collect();
     for next in order.into_iter().map(Some).chain([None]) {
         let tight = table(&columns, |column| column.tight, &left_out);
         if fits(&tight.heads, &tight.lines, width) {

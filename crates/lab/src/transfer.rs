@@ -1,17 +1,17 @@
-//! The transfers of a capture: what slowed each of them, and what reordering cost it.
+//! The transfers of a capture, each with the cause of its slowness and the cost of reordering.
 
 use std::sync::Arc;
 
 use unruffled_capture::{Analysis, Cause, Direction, Sureness, Verdict, is_enough, judge};
 
 use crate::cancel::CancellationToken;
-use crate::fit::{self, Beside, Blamed, Cost, FitError, Losses};
+use crate::fit::{self, Beside, Cost, FitError, LossOrigin, Losses};
 use crate::rate::Scale;
 
-/// The most transfers whose cost is simulated: each takes some seconds.
+/// The most transfers whose cost is simulated; each simulation takes some seconds.
 const MAX_PRICED: usize = 3;
 
-/// One direction of a connection that carried data, and what slowed it.
+/// A direction of a connection that carried data, with the verdict on it.
 #[derive(Debug)]
 pub struct Transfer<'a> {
     /// The index of the connection in the analysis.
@@ -20,16 +20,17 @@ pub struct Transfer<'a> {
     pub span_s: (f64, f64),
     /// The direction.
     pub direction: &'a Direction,
-    /// What slowed it.
+    /// The verdict: what slowed the transfer.
     pub verdict: Verdict,
-    /// Where its losses come from.
+    /// The causes of its losses.
     pub losses: Losses,
-    /// What reordering cost it, or why the cost is unknown; none before [`price`].
+    /// The cost of reordering, or the reason why it is unknown; none before [`price`], and for transfers
+    /// whose cost is not simulated.
     pub cost: Option<Result<Cost, Arc<FitError>>>,
 }
 
 impl Transfer<'_> {
-    /// The share of this transfer's time during which `other` was active too.
+    /// Returns the share of this transfer's time during which `other` was active too.
     fn shared_with(&self, other: &Self) -> f64 {
         let (from, to) = self.span_s;
         let (other_from, other_to) = other.span_s;
@@ -40,7 +41,7 @@ impl Transfer<'_> {
         }
     }
 
-    /// Returns the traffic of the other transfers that took the same way at the same time.
+    /// Returns the transfers that used the same path at the same time.
     fn beside(&self, transfers: &[Self]) -> Beside {
         let mut beside = Beside::default();
         for other in transfers {
@@ -52,12 +53,11 @@ impl Transfer<'_> {
         beside
     }
 
-    /// Returns what reordering cost the transfer, as a sentence. `None` if reordering did not slow
-    /// it.
+    /// Describes the cost of reordering in a sentence; none if it was not simulated.
     pub(crate) fn cost_in_words(&self) -> Option<String> {
         match self.cost.as_ref()? {
             Ok(cost) => Some(cost.text.clone()),
-            Err(error) => Some(format!("What it cost is not known: {error}.")),
+            Err(reason) => Some(format!("Its cost is unknown: {reason}.")),
         }
     }
 }
@@ -76,7 +76,7 @@ pub fn transfers(analysis: &Analysis) -> Vec<Transfer<'_>> {
         let losses = fit::losses(direction);
         let verdict = match judge(direction) {
             verdict if verdict.cause != Cause::Loss => verdict,
-            _ if losses.decision == Blamed::Queue => overflowed(direction),
+            _ if losses.decision == LossOrigin::Queue => overflowed(direction),
             verdict => verdict,
         };
         Transfer { connection: at, span_s, direction, verdict, losses, cost: None }
@@ -84,7 +84,8 @@ pub fn transfers(analysis: &Analysis) -> Vec<Transfer<'_>> {
     found.into_iter().map(transfer).collect()
 }
 
-/// The verdict on a transfer whose losses were dropped by the path's queue: it filled the path.
+/// Returns the verdict on a transfer whose losses are overflows of the path's queue: it filled the
+/// path.
 fn overflowed(direction: &Direction) -> Verdict {
     let goodput_bps = direction.traffic.goodput_bps;
     let rate = Scale::of([goodput_bps]).with_unit(goodput_bps).replace('\u{a0}', " ");
@@ -95,8 +96,8 @@ fn overflowed(direction: &Direction) -> Verdict {
     Verdict { cause: Cause::Path, sureness: Sureness::Probable, text }
 }
 
-/// Simulates what reordering cost the largest transfers that it slowed. After a cancellation, the cost of
-/// the remaining ones is [`FitError::Cancelled`].
+/// Simulates the cost of reordering for the largest transfers that it slowed. After a cancellation,
+/// the cost of the remaining ones is [`FitError::Cancelled`].
 pub fn price(name: &str, transfers: &mut [Transfer<'_>], cancel: &CancellationToken) {
     let slowed = |at: &usize| transfers[*at].verdict.cause == Cause::Reordering;
     let priced: Vec<usize> = (0..transfers.len()).filter(slowed).take(MAX_PRICED).collect();
@@ -109,7 +110,7 @@ pub fn price(name: &str, transfers: &mut [Transfer<'_>], cancel: &CancellationTo
     }
 }
 
-/// Returns the transfer of this number, counted from 1.
+/// Returns the transfer with this number, counted from 1.
 ///
 /// # Errors
 /// [`FitError::NoTransfer`] if there are fewer.

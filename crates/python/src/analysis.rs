@@ -75,7 +75,7 @@ fn take(
 ) -> Result<(capture::Analysis, Option<String>), capture::Error> {
     let source = Source::open(path)?;
     let progress = source.progress();
-    let mut analyzer = Analyzer::new(Limits { dots: report::DOTS, ..Limits::default() });
+    let mut analyzer = Analyzer::new(Limits { dots: report::MAX_DOTS, ..Limits::default() });
     let mut frames: u64 = 0;
     let damage = read(source, |frame| {
         // After a stop, the rest is read without analysis.

@@ -59,7 +59,7 @@ fn the_cost_is_unknown_if_a_transfer_never_fills_its_path() {
         let mut found = transfers(&analysis);
         price("h", &mut found, never());
         let text = found[0].cost_in_words().expect("reordering slowed it");
-        let expected = "What it cost is not known: it never filled its path, so it does not";
+        let expected = "Its cost is unknown: it never filled its path, so it does not";
         assert!(text.starts_with(expected), "{text}");
     }
 }
@@ -99,7 +99,7 @@ fn losses_can_be_caused_by_reordering() {
     assert!(cost.share < 0.84 && cost.lossless_share > 0.84, "{cost:?}");
     let readings = [" if it caused the losses too: ", " if the path lost packets: "];
     assert!(readings.iter().any(|reading| cost.text.contains(reading)), "{cost:?}");
-    assert_ne!(cost.losses.decision, fit::Blamed::Path, "{cost:?}");
+    assert_ne!(cost.losses.decision, fit::LossOrigin::Path, "{cost:?}");
 }
 
 #[test]

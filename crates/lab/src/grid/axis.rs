@@ -1,4 +1,4 @@
-//! A key of a sweep and its values.
+//! A key of a sweep with its values.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use unruffled_units::hint;
 
 use super::quantity::number;
 
-/// A key and the values that a sweep gives it.
+/// A swept key with its values.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
-    /// The key, in the form of `--set`.
+    /// The key, as in `--set`.
     pub(super) key: String,
     pub(super) values: Values,
 }
@@ -24,40 +24,38 @@ pub(super) enum Values {
     Range(Range),
 }
 
-/// A range from one value to another of the same unit.
+/// A range between two values with the same unit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Range {
     from: f64,
     to: f64,
     unit: String,
-    /// Whether a bound is written with a decimal point, as results print numbers without a unit.
+    /// Whether values without a unit have a decimal point, as numbers in results do.
     decimal: bool,
-    /// Whether the values are spaced evenly on a logarithmic scale.
+    /// Whether values are spaced evenly on a logarithmic scale.
     log: bool,
-    /// Whether the values are whole numbers.
+    /// Whether values are rounded to whole numbers.
     whole: bool,
-    /// The number of values in a grid.
+    /// The number of values in a grid; none in samples.
     count: Option<usize>,
 }
 
-/// The largest number of values of one key.
+/// The most values of a key.
 const MAX_VALUES: usize = 1_000_000;
 
-/// The keys of a scenario that a sweep has beside `scenario`, and not at its points.
+/// Keys of a scenario that cannot be swept; a grid file has them beside `scenario`.
 const NOT_SWEPT: [&str; 3] = ["name", "seeds", "variants"];
 
-/// Reads all keys of a section of the grid file `source`.
+/// Reads the keys of a section of the grid file `source`.
 ///
 /// # Errors
-/// The key cannot be swept, or its values are invalid. The message names the place and what was
-/// expected.
+/// A key that cannot be swept, or invalid values. The error names the place and what was expected.
 pub(super) fn read_all(
     section: &str,
     value: Option<&Value>,
     source: &Document,
 ) -> Result<Vec<Axis>, Error> {
-    // A table is a range if it has a `from` that is a plain value. Otherwise it holds further keys,
-    // one of which may be named `from`.
+    // If `from` is a list or a table, it is a key of the scenario and not the start of a range.
     let is_range =
         |table: &Table| table.get("from").is_some_and(|v| !v.is_array() && !v.is_table());
     let keys = keys_of(value, is_range);
@@ -70,11 +68,10 @@ pub(super) fn read_all(
         }
         let axis = Axis::read(key.clone(), value).map_err(wrong)?;
         if section != "grid" && axis.is_counted() {
-            let message = "expected a range without count or step: points says how many are drawn";
+            let message = "expected a range without count or step: points is their number";
             return Err(wrong(message.to_owned()));
         }
-        // In a sample, a repeated value is drawn more often. In a grid, it would count its runs
-        // twice.
+        // A repeated value is drawn more often in a sample; in a grid its runs would count twice.
         match first_repeated(value).filter(|_| section == "grid") {
             Some(value) => Err(wrong(format!("{value} stands twice: expected each value once"))),
             None => Ok(axis),
@@ -84,10 +81,10 @@ pub(super) fn read_all(
 }
 
 impl Axis {
-    /// Parses the value that a file has for `key`.
+    /// Reads the values of `key`.
     ///
     /// # Errors
-    /// The message says what was expected.
+    /// A message that names what was expected.
     fn read(key: String, value: &Value) -> Result<Self, String> {
         let values = match value {
             Value::Array(items) if !items.is_empty() => {
@@ -99,7 +96,7 @@ impl Axis {
         Ok(Self { key, values })
     }
 
-    /// Returns whether the values are a range with a count or a step.
+    /// Returns whether the axis is a range with a number of values.
     fn is_counted(&self) -> bool {
         matches!(&self.values, Values::Range(range) if range.count.is_some())
     }
@@ -107,7 +104,7 @@ impl Axis {
     /// Returns all values, for a grid.
     ///
     /// # Errors
-    /// The range has neither a count nor a step.
+    /// A range without a number of values.
     pub(super) fn all(&self) -> Result<Vec<String>, String> {
         match &self.values {
             Values::List(list) => Ok(list.clone()),
@@ -118,14 +115,14 @@ impl Axis {
                     _ => i as f64 / (count - 1) as f64,
                 };
                 let mut values: Vec<String> = (0..count).map(|i| range.at(at(i))).collect();
-                // After rounding, neighbours may be equal.
+                // Rounding to whole numbers may repeat a value.
                 values.dedup();
                 Ok(values)
             }
         }
     }
 
-    /// Returns the value for a sample at this share of the way, from 0 to 1 (1 excluded).
+    /// Returns the value at a fraction of the axis, from 0 to 1, for a sample.
     pub(super) fn at(&self, share: f64) -> String {
         match &self.values {
             Values::List(list) => {
@@ -138,6 +135,10 @@ impl Axis {
 }
 
 impl Range {
+    /// Reads a range.
+    ///
+    /// # Errors
+    /// A message that names what was expected.
     fn read(table: &Table) -> Result<Self, String> {
         let known = ["from", "to", "count", "step", "scale", "whole"];
         if let Some(unknown) = table.keys().find(|key| !known.contains(&key.as_str())) {
@@ -150,7 +151,8 @@ impl Range {
                 format!("{name}: expected a number, with its unit if it has one, found {value}")
             })
         };
-        let ((from, unit), (to, other)) = (bound("from")?, bound("to")?);
+        let (from, unit) = bound("from")?;
+        let (to, other) = bound("to")?;
         let is_decimal = |name| table.get(name).is_some_and(Value::is_float);
         let decimal = is_decimal("from") || is_decimal("to");
         if unit != other {
@@ -197,7 +199,7 @@ impl Range {
                 if steps >= MAX_VALUES as f64 {
                     return Err(format!("step: expected at most {MAX_VALUES} steps"));
                 }
-                // The tolerance allows for rounding errors in the last step.
+                // Rounding errors must not lose the last step.
                 let steps = (steps + 1e-9).floor();
                 let to = from + steps * step;
                 let count = Some(steps as usize + 1);
@@ -208,23 +210,25 @@ impl Range {
         Ok(Self { from, to, unit, decimal, log, whole, count })
     }
 
-    /// Returns the value at this share of the way, as TOML.
+    /// Returns the value at a fraction of the range, as TOML.
     fn at(&self, share: f64) -> String {
         self.to_toml(self.interpolate(self.from, self.to, share))
     }
 
-    /// Returns the value for a sample at this share of the way, as TOML. Each whole number is
+    /// Returns the value at a fraction of the range for a sample, as TOML. All whole numbers are
     /// equally likely, including those at the ends.
     fn sampled(&self, share: f64) -> String {
         if !self.whole {
             return self.at(share);
         }
-        let (from, to) = (self.from.round(), self.to.round());
-        let (low, high) = (from.min(to), from.max(to));
+        let from = self.from.round();
+        let to = self.to.round();
+        let low = from.min(to);
+        let high = from.max(to);
         self.to_toml(self.interpolate(low - 0.5, high + 0.5, share).round().clamp(low, high))
     }
 
-    /// Interpolates between `low` and `high`.
+    /// Interpolates between `low` and `high` on the scale of the range.
     fn interpolate(&self, low: f64, high: f64, share: f64) -> f64 {
         match self.log {
             true => (low.ln() + share * (high.ln() - low.ln())).exp(),
@@ -232,9 +236,9 @@ impl Range {
         }
     }
 
-    /// Formats the value as TOML.
+    /// Formats a value as TOML.
     fn to_toml(&self, exact: f64) -> String {
-        // Twelve digits hide the rounding error of the last digit.
+        // Twelve digits remove the rounding errors, as in 0.30000000000000004.
         let number = format!("{exact:.11e}").parse().unwrap_or(exact);
         let number: f64 = if self.whole { number.round() } else { number };
         if self.unit.is_empty() && self.decimal {
@@ -257,20 +261,20 @@ fn literal(value: &Value) -> Result<String, String> {
     }
 }
 
-/// Returns the first value of a list that equals an earlier one, in any notation.
+/// Returns the first repeated value of a list, in any notation.
 fn first_repeated(list: &Value) -> Option<&Value> {
     let mut seen = BTreeSet::new();
-    let normalised = |value: &Value| match measured(value) {
+    let same = |value: &Value| match measured(value) {
         Some(number) => number.to_string(),
         None => value.to_string(),
     };
-    list.as_array()?.iter().find(|value| !seen.insert(normalised(value)))
+    list.as_array()?.iter().find(|value| !seen.insert(same(value)))
 }
 
-/// Returns the value as a number in the unit of a row.
+/// Returns the number of a value in the unit of rows, if it is one.
 fn measured(value: &Value) -> Option<f64> {
     match value {
-        // Larger integers are not exact as floats.
+        // Larger integers are not exact as floating-point numbers.
         Value::Integer(n) => (n.unsigned_abs() < 1 << f64::MANTISSA_DIGITS).then_some(*n as f64),
         Value::Float(n) => Some(*n),
         Value::String(text) => number(text.trim()),
@@ -278,7 +282,7 @@ fn measured(value: &Value) -> Option<f64> {
     }
 }
 
-/// Splits a value into its number and its unit.
+/// Splits a quantity into its number and its unit.
 fn quantity(value: &Value) -> Option<(f64, String)> {
     match value {
         Value::Integer(n) => Some((*n as f64, String::new())),
@@ -299,7 +303,7 @@ fn quantity(value: &Value) -> Option<(f64, String)> {
     }
 }
 
-/// Returns the dotted keys of a section with their values. Empty if the file lacks the section.
+/// Returns the dotted keys of a section with their values; empty without the section.
 pub(super) fn keys_of(table: Option<&Value>, is_leaf: fn(&Table) -> bool) -> Vec<(String, &Value)> {
     table.and_then(Value::as_table).map_or_else(Vec::new, |table| leaves(table, is_leaf))
 }

@@ -1,5 +1,4 @@
-//! A part of a plan's runs, which any process of the same version of the model can make, and their
-//! results.
+//! Batches: some runs of a plan that any process can make, and their results.
 
 use std::time::Instant;
 
@@ -14,14 +13,15 @@ use crate::run::record;
 use crate::store::MODEL;
 use unruffled_scenario::Scenario;
 
-/// Runs to make, with all the data that another process needs to make them.
+/// Runs to make, with all data that another process needs to make them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Batch {
     /// The required version of the model.
     model: String,
-    /// The scenario's name in errors, and its text.
+    /// The name that errors give the scenario, and its text.
     scenario: (String, String),
-    /// The names of the senders. Senders with parts from outside the program follow them.
+    /// The names of the built-in senders. In the numbering of senders, those with parts from outside
+    /// the program follow.
     variants: Vec<String>,
     stops: Vec<Stop>,
 }
@@ -29,7 +29,7 @@ pub struct Batch {
 /// The runs of a batch at one point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Stop {
-    /// The overrides of the scenario.
+    /// Overrides of the scenario.
     set: Vec<String>,
     /// The index, the sender and the seed of each run.
     runs: Vec<(usize, usize, u64)>,
@@ -42,11 +42,11 @@ pub struct Made {
     pub run: usize,
     /// The record of the run.
     pub record: RunRecord,
-    /// The wall-clock time that it took, in seconds.
+    /// The time that the run took, in seconds.
     pub took_s: f64,
 }
 
-/// The results of a batch in their packed form.
+/// The serialized results of a batch.
 #[derive(Serialize, Deserialize)]
 struct Parcel {
     model: String,
@@ -54,18 +54,22 @@ struct Parcel {
 }
 
 impl Batch {
-    /// Returns the batch of these runs of a plan, by their indices.
+    /// Returns a batch of the runs of a plan with these indices.
     pub fn of(plan: &Plan, runs: &[usize]) -> Self {
         let mut runs = runs.to_vec();
-        // In the order of the plan, the runs of a point are adjacent and share its scenario.
+        // In the order of the plan, the runs of a point are adjacent and share a scenario.
         runs.sort_unstable();
         let stop = |runs: &[usize]| Stop {
             set: plan.overrides(plan.point(runs[0])),
             runs: runs.iter().map(|&run| (run, plan.sender(run), plan.seed(run))).collect(),
         };
         let stops = runs.chunk_by(|&a, &b| plan.point(a) == plan.point(b)).map(stop).collect();
-        let (scenario, variants) = (plan.text().clone(), plan.named().to_vec());
-        Self { model: MODEL.to_owned(), scenario, variants, stops }
+        Self {
+            model: MODEL.to_owned(),
+            scenario: plan.text().clone(),
+            variants: plan.named().to_vec(),
+            stops,
+        }
     }
 
     /// Returns the number of runs.
@@ -73,12 +77,12 @@ impl Batch {
         self.stops.iter().map(|stop| stop.runs.len()).sum()
     }
 
-    /// Makes the runs, one after another. `done` is called with the result of each. `own` are the
-    /// senders with parts from outside the program.
+    /// Makes the runs one after another; `done` is called with each result. `own` are the senders
+    /// with parts from outside the program.
     ///
     /// # Errors
-    /// [`RunError::Cancelled`](crate::cancel::RunError::Cancelled), or an invalid scenario. The
-    /// scenarios of a plan are valid.
+    /// [`RunError::Cancelled`](crate::cancel::RunError::Cancelled), or an invalid scenario; those of a
+    /// plan are valid.
     pub fn make(
         &self,
         own: &[Variant],
@@ -99,15 +103,15 @@ impl Batch {
         Ok(())
     }
 
-    /// Encodes the batch as octets, for another process of the same version of the model.
+    /// Serializes the batch for another process with the same version of the model.
     pub fn pack(&self) -> Vec<u8> {
         encode(self)
     }
 
-    /// Decodes what [`pack`](Self::pack) has encoded.
+    /// Restores a batch from [`pack`](Self::pack).
     ///
     /// # Errors
-    /// The octets are not a batch, or one for another version of the model.
+    /// Octets that are not a batch, or one for another version of the model.
     pub fn unpack(octets: &[u8]) -> Result<Self, Error> {
         let batch: Self = ciborium::from_reader(octets).map_err(|_| not_runs())?;
         check_model(&batch.model)?;
@@ -116,15 +120,15 @@ impl Batch {
 }
 
 impl Made {
-    /// Encodes results as octets, for another process of the same version of the model.
+    /// Serializes results for another process with the same version of the model.
     pub fn pack(made: Vec<Self>) -> Vec<u8> {
         encode(&Parcel { model: MODEL.to_owned(), made })
     }
 
-    /// Decodes what [`pack`](Self::pack) has encoded.
+    /// Restores results from [`pack`](Self::pack).
     ///
     /// # Errors
-    /// The octets are not results, or results of another version of the model.
+    /// Octets that are not results, or those of another version of the model.
     pub fn unpack(octets: &[u8]) -> Result<Vec<Self>, Error> {
         let parcel: Parcel = ciborium::from_reader(octets).map_err(|_| not_runs())?;
         check_model(&parcel.model)?;
@@ -132,12 +136,14 @@ impl Made {
     }
 }
 
+/// Serializes a value.
 fn encode(value: &impl Serialize) -> Vec<u8> {
     let mut octets = Vec::new();
     ciborium::into_writer(value, &mut octets).expect("memory takes every write");
     octets
 }
 
+/// Rejects another version of the model than that of this program.
 fn check_model(model: &str) -> Result<(), Error> {
     match model == MODEL {
         true => Ok(()),

@@ -19,7 +19,7 @@ pub struct Grid {
     pub(super) scenario: (String, String),
     /// The overrides of the scenario at every point: those of the file, then those from outside.
     pub(super) set: Vec<String>,
-    /// The number of overrides in the file.
+    /// The number of overrides in `set` that are the file's own.
     own: usize,
     /// The axes, all of whose values are combined.
     axes: Vec<Axis>,
@@ -28,7 +28,7 @@ pub struct Grid {
 }
 
 /// The keys of the scenario that a grid file has beside `scenario`.
-const BESIDE: [&str; 3] = ["variants", "seeds", "duration"];
+const SCENARIO_KEYS: [&str; 3] = ["variants", "seeds", "duration"];
 
 /// The keys of a grid file.
 const KEYS: [&str; 7] = ["scenario", "variants", "seeds", "duration", "set", "grid", "sample"];
@@ -96,13 +96,13 @@ impl Grid {
         for (key, value) in axis::keys_of(table.get("set"), |_| false) {
             flags::dotted(&key)
                 .map_err(|error| source.wrong_at(&["set", &key], error.to_string()))?;
-            if BESIDE.contains(&key.as_str()) && table.contains_key(&key) {
+            if SCENARIO_KEYS.contains(&key.as_str()) && table.contains_key(&key) {
                 let message = format!("expected this or {key} beside scenario, not both");
                 return Err(source.wrong_at(&["set", &key], message));
             }
             set.push(format!("{key}={value}"));
         }
-        for key in BESIDE {
+        for key in SCENARIO_KEYS {
             set.extend(table.get(key).map(|value| format!("{key}={value}")));
         }
         let own = set.len();
@@ -137,7 +137,7 @@ impl Grid {
             set.split_once('=').map(|(_, value)| value.trim().to_owned())
         };
         let both = |key| Some((key, value(own, key)?, value(outside, key)?));
-        BESIDE.into_iter().filter_map(both).collect()
+        SCENARIO_KEYS.into_iter().filter_map(both).collect()
     }
 
     /// Returns the swept keys in the order of the file.
@@ -191,7 +191,7 @@ impl Grid {
         let (file, text) = &self.scenario;
         let whole = Scenario::replaced(file, text, overrides).map_err(|e| self.blame(e))?;
         let (set, swept) = whole.split_at(self.set.len());
-        // Overrides from outside replace those of the file.
+        // Overrides from outside may replace those of the file.
         let twice = |of: &[String]| (0..of.len()).find(|&at| of[..at].contains(&of[at]));
         if let Some(at) = twice(&set[..self.own]) {
             let written = flags::key(&self.set[at]);
@@ -210,9 +210,11 @@ impl Grid {
             let message = format!("expected a key that is not swept, as {}.{key} is", section(at));
             let written = flags::key(&self.set[by]);
             return Err(if by >= self.own {
-                let (place, key) = (Place::CommandLine("--set"), written.to_owned());
-                let message = format!("{message} in {}", self.source.file());
-                Error::Key { place, key, message }
+                Error::Key {
+                    place: Place::CommandLine("--set"),
+                    key: written.to_owned(),
+                    message: format!("{message} in {}", self.source.file()),
+                }
             } else {
                 self.wrong_in(self.section(written), written, message)
             });
@@ -261,7 +263,7 @@ impl Grid {
 
     /// Returns the section in which the file sets a key that is not swept.
     fn section(&self, key: &str) -> &'static str {
-        let beside = BESIDE.contains(&key) && self.source.find(&[key]).is_some();
+        let beside = SCENARIO_KEYS.contains(&key) && self.source.find(&[key]).is_some();
         if beside { "" } else { "set" }
     }
 

@@ -59,18 +59,18 @@ impl Sweep {
         own: Vec<Variant>,
         cancel: &CancellationToken,
     ) -> Result<Self, Error> {
-        let parcel: Parcel = ciborium::from_reader(octets).map_err(|_| unreadable())?;
+        let parcel: Parcel = ciborium::from_reader(octets).map_err(|_| not_a_sweep())?;
         let (file, text) = parcel.grid;
         let grid = Grid::parse(&file, &text, Some(parcel.scenario), &parcel.overrides)?;
         let plan = Plan::new(grid, parcel.hypercube.as_deref(), own, cancel)?;
         let mut rows = vec![None; plan.runs()];
         for (run, row) in parcel.runs.into_iter().zip(parcel.rows) {
-            *rows.get_mut(run).ok_or_else(unreadable)? = Some(row);
+            *rows.get_mut(run).ok_or_else(not_a_sweep)? = Some(row);
         }
         Ok(Self::of(plan, rows))
     }
 }
 
-fn unreadable() -> Error {
+fn not_a_sweep() -> Error {
     ParcelError::NotSweep.into()
 }

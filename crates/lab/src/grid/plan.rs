@@ -15,7 +15,7 @@ use unruffled_scenario::Scenario;
 /// The most runs that fit into memory.
 const MAX_RUNS: u64 = 20_000_000;
 
-/// The runs of a sweep. A run is identified by its index.
+/// The runs of a sweep. An index identifies a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     grid: Grid,
@@ -103,15 +103,15 @@ impl Plan {
     /// Plans the runs of one point.
     fn planned(&self, point: usize) -> Result<Vec<Planned>, Error> {
         let scenario = self.scenario(point)?;
-        let canonical = canonical_toml(&scenario);
+        let canonical_toml = canonical_toml(&scenario);
         let cost = cost(&scenario);
         let mut runs = Vec::with_capacity(self.variants.len() * self.seeds as usize);
         let senders = senders(&scenario, &self.grid.place_of_variants(), &self.variants, &self.own);
         let senders = senders.map_err(|refused| self.grid.blame(refused))?;
         for (at, variant) in senders.iter().enumerate() {
             for seed in 1..=self.seeds {
-                let known = at < self.variants.len();
-                let key = known.then(|| Key::of_canonical(&canonical, variant, seed));
+                let is_builtin = at < self.variants.len();
+                let key = is_builtin.then(|| Key::of_canonical(&canonical_toml, variant, seed));
                 runs.push(Planned { key, cost });
             }
         }
@@ -138,7 +138,7 @@ impl Plan {
         &self.grid
     }
 
-    /// The Latin hypercube, if the grid has one.
+    /// Returns the Latin hypercube, if the grid has one.
     pub(super) fn hypercube(&self) -> Option<&[f64]> {
         self.hypercube.as_deref()
     }
@@ -168,7 +168,7 @@ impl Plan {
         self.points.len()
     }
 
-    /// The scenario's name.
+    /// Returns the scenario's name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -197,6 +197,7 @@ impl Plan {
         self.variants().nth(self.sender(run)).unwrap_or_default()
     }
 
+    /// Returns a run.
     pub(super) fn planned_run(&self, run: usize) -> Planned {
         self.runs[run]
     }
@@ -211,10 +212,12 @@ impl Plan {
         run % self.runs_of_point() / self.seeds as usize
     }
 
+    /// Returns the seed of a run.
     pub(super) fn seed(&self, run: usize) -> u64 {
         run as u64 % self.seeds + 1
     }
 
+    /// Returns the number of runs at each point.
     fn runs_of_point(&self) -> usize {
         self.seeds as usize * (self.variants.len() + self.own.len())
     }

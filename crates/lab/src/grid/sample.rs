@@ -71,8 +71,11 @@ impl Sample {
 
     /// Returns the Latin hypercube that the caller has to draw, if the sample is one.
     pub(super) fn hypercube(&self) -> Option<Hypercube> {
-        let (points, dimensions, seed) = (self.points, self.axes.len(), self.seed);
-        self.hypercube.then_some(Hypercube { points, dimensions, seed })
+        self.hypercube.then_some(Hypercube {
+            points: self.points,
+            dimensions: self.axes.len(),
+            seed: self.seed,
+        })
     }
 
     /// Returns the values of the keys at each point. `hypercube` has the requested points as
@@ -86,17 +89,17 @@ impl Sample {
         source: &Document,
     ) -> Result<Vec<Vec<String>>, Error> {
         let Self { points, seed, ref axes, .. } = *self;
-        let expected = points * axes.len();
+        let numbers = points * axes.len();
         let shares = if self.hypercube {
             let fits = |shares: &&[f64]| {
-                shares.len() == expected && shares.iter().all(|s| (0.0..=1.0).contains(s))
+                shares.len() == numbers && shares.iter().all(|s| (0.0..=1.0).contains(s))
             };
-            let message = format!("expected {expected} numbers from 0 to 1 for the hypercube");
+            let message = format!("expected {numbers} numbers from 0 to 1 for the hypercube");
             let wrong = || source.wrong_at(&["sample", "method"], message);
             hypercube.filter(fits).ok_or_else(wrong)?.to_vec()
         } else {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-            (0..expected).map(|_| random.random::<f64>()).collect()
+            (0..numbers).map(|_| random.random::<f64>()).collect()
         };
         let point = |shares: &[f64]| axes.iter().zip(shares).map(|(axis, &s)| axis.at(s)).collect();
         Ok(shares.chunks(axes.len()).map(point).collect())

@@ -18,7 +18,7 @@ use crate::text::number;
 pub struct Standing {
     /// The sender.
     pub variant: String,
-    /// The number of points at which its mean goodput is the highest; of equal ones, all win.
+    /// The number of points at which its mean goodput is the highest. Several senders can win a point.
     pub wins: usize,
     /// The median over the points of its share of the best mean goodput.
     pub median_share: f64,
@@ -26,8 +26,8 @@ pub struct Standing {
     pub worst_share: f64,
 }
 
-/// Describes the runs before they begin: their number, and the time that they take on so many of
-/// `what`.
+/// Describes the runs before they begin: their number, and the time that they take on `workers` units
+/// named `what`, such as cores.
 pub fn announcement(sweep: &Sweep, seconds: f64, workers: usize, what: &str) -> String {
     let plan = sweep.plan();
     let kept = match sweep.kept() {
@@ -184,8 +184,12 @@ impl Sweep {
         let plan = self.plan();
         let mut rows = Vec::new();
         self.each(|row| rows.push(serde_json::to_value(row).unwrap_or_default()));
-        let (scenario, keys, standings) = (plan.name(), plan.keys(), self.standings());
-        let document = Document { scenario, keys, standings, rows };
+        let document = Document {
+            scenario: plan.name(),
+            keys: plan.keys(),
+            standings: self.standings(),
+            rows,
+        };
         serde_json::to_string_pretty(&document).expect("string keys only") + "\n"
     }
 

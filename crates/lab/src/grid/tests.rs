@@ -36,7 +36,7 @@ fn lists_and_ranges_are_combined_in_the_order_of_the_file() {
 }
 
 #[test]
-fn steps_reach_the_end_of_a_range_and_units_stay() {
+fn a_range_with_a_step_includes_its_end_and_keeps_its_unit() {
     let plan = plan(
         "scenario = 'rr-3'\n[grid]\ndelayed.mean = { from = '5 ms', to = '20 ms', step = '5 ms' }\n\
          [set]\ndelayed.deviation = '1 ms'\nduration = '2 s'",
@@ -46,7 +46,7 @@ fn steps_reach_the_end_of_a_range_and_units_stay() {
 }
 
 #[test]
-fn a_sample_depends_on_its_seed_and_stays_within_its_ranges() {
+fn samples_are_drawn_from_their_seed_within_their_ranges() {
     let text = |seed: u32| {
         format!(
             "scenario = 'rr-3'\nduration = '1 s'\n[sample]\nmethod = 'random'\npoints = 50\n\
@@ -56,7 +56,9 @@ fn a_sample_depends_on_its_seed_and_stays_within_its_ranges() {
              tcp.window = [20, 50]"
         )
     };
-    let (one, again, other) = (plan(&text(1)), plan(&text(1)), plan(&text(2)));
+    let one = plan(&text(1));
+    let again = plan(&text(1));
+    let other = plan(&text(2));
     assert_eq!(one.points(), 50);
     for key in 0..3 {
         assert_eq!(one.values(key), again.values(key));
@@ -72,7 +74,7 @@ fn a_sample_depends_on_its_seed_and_stays_within_its_ranges() {
 }
 
 #[test]
-fn a_hypercube_from_outside_is_checked() {
+fn the_caller_draws_a_hypercube_and_the_plan_checks_it() {
     let text = "scenario = 'rr-3'\nduration = '1 s'\n[sample]\nmethod = 'latin'\npoints = 2\n\
                 [sample.keys]\ndelayed.fraction = { from = 0.0, to = 0.2 }";
     let grid = parse(text).unwrap();
@@ -81,13 +83,13 @@ fn a_hypercube_from_outside_is_checked() {
     let plan = Plan::new(grid.clone(), Some(&[0.25, 0.75]), Vec::new(), never()).unwrap();
     assert_eq!(plan.values(0), [0.05, 0.15].map(Value::Number));
     for wrong in [None, Some(&[0.5][..]), Some(&[0.5, 1.5][..])] {
-        let message = Plan::new(grid.clone(), wrong, Vec::new(), never()).unwrap_err().to_string();
-        assert!(message.starts_with("grid.toml:4: sample.method: expected 2 numbers"), "{message}");
+        let refused = Plan::new(grid.clone(), wrong, Vec::new(), never()).unwrap_err().to_string();
+        assert!(refused.starts_with("grid.toml:4: sample.method: expected 2 numbers"), "{refused}");
     }
 }
 
 #[test]
-fn each_whole_number_of_a_range_is_equally_likely() {
+fn all_whole_numbers_of_a_range_are_equally_likely() {
     let drawn = |range: &str, shares: &[f64]| {
         let text = format!(
             "scenario = 'rr-3'\nduration = '1 s'\n[sample]\nmethod = 'latin'\npoints = {}\n\
@@ -100,13 +102,13 @@ fn each_whole_number_of_a_range_is_equally_likely() {
     let shares = [0.0, 0.24, 0.26, 0.49, 0.51, 0.74, 0.76, 1.0];
     let numbers = [2.0, 2.0, 3.0, 3.0, 4.0, 4.0, 5.0, 5.0].map(Value::Number);
     assert_eq!(drawn("from = 2, to = 5", &shares), numbers);
-    // On a logarithmic scale, a whole number covers the range from 0.5 below it to 0.5 above.
+    // On a logarithmic scale, the interval of a number is from 0.5 below it to 0.5 above it.
     let numbers = [1.0, 1.0, 2.0, 3.0].map(Value::Number);
     assert_eq!(drawn("from = 1, to = 3, scale = 'log'", &[0.0, 0.56, 0.57, 1.0]), numbers);
 }
 
 #[test]
-fn an_error_names_its_line_and_what_was_expected() {
+fn errors_name_the_line_the_key_and_what_was_expected() {
     for (text, expected) in [
         ("", "grid.toml: scenario: expected a scenario's name"),
         ("scenario = 'rr-3'\ngrid = 3", "grid.toml:2: grid: expected a table [grid]"),
@@ -169,7 +171,7 @@ fn an_error_names_its_line_and_what_was_expected() {
         (
             "scenario = 'rr-3'\n[sample]\nmethod = 'random'\npoints = 2\n[sample.keys]\n\
              window = { from = 10, to = 20, step = 5 }",
-            "grid.toml:6: sample.keys.window: expected a range without count or step: points says",
+            "grid.toml:6: sample.keys.window: expected a range without count or step: points is",
         ),
         (
             "scenario = 'rr-3'\n[grid]\nx = { from = 0, to = 1e9, step = 1 }",
@@ -227,13 +229,13 @@ fn an_error_names_its_line_and_what_was_expected() {
         ("scenario = 3 = 4", "grid.toml:1: not TOML"),
     ] {
         let plan = parse(text).and_then(|grid| Plan::new(grid, None, Vec::new(), never()));
-        let message = plan.expect_err(text).to_string();
-        assert!(message.starts_with(expected), "{text}: {message}");
-        assert!(!message.contains('\n'), "{message}");
+        let refused = plan.expect_err(text).to_string();
+        assert!(refused.starts_with(expected), "{text}: {refused}");
+        assert!(!refused.contains('\n'), "{refused}");
     }
 }
 
-/// A path may have a key named `from`, as a range has.
+/// A scenario may have a key named `from`, which is also a key of ranges.
 #[test]
 fn a_key_named_from_can_be_swept() {
     for lines in [
@@ -248,7 +250,7 @@ fn a_key_named_from_can_be_swept() {
 }
 
 #[test]
-fn a_scenario_is_found_beside_its_grid_in_a_folder_with_any_name() {
+fn a_scenario_beside_its_grid_is_found_in_a_folder_that_is_not_utf_8() {
     use std::os::unix::ffi::OsStrExt as _;
     let place = tempfile::tempdir().expect("a folder");
     let folder = place.path().join(std::ffi::OsStr::from_bytes(b"d\xff"));
@@ -257,27 +259,27 @@ fn a_scenario_is_found_beside_its_grid_in_a_folder_with_any_name() {
     std::fs::write(folder.join("mine.toml"), scenario).expect("is written");
     let grid = folder.join("grid.toml");
     std::fs::write(&grid, "scenario = 'mine.toml'\n[grid]\ntcp.window = [30]").expect("is written");
-    let grid = Grid::load(&grid, None, &[]).expect("is found");
-    assert_eq!(Plan::new(grid, None, Vec::new(), never()).expect("is valid").points(), 1);
+    let grid = Grid::load(&grid, None, &[]).expect("finds it");
+    assert_eq!(Plan::new(grid, None, Vec::new(), never()).expect("makes sense").points(), 1);
 }
 
 #[test]
 fn a_cancelled_plan_is_an_error() {
     let token = CancellationToken::default();
     token.cancel();
-    let error = Plan::new(parse(GRID).unwrap(), None, Vec::new(), &token).unwrap_err();
-    assert!(matches!(error, Error::Run(RunError::Cancelled)), "{error}");
+    let refused = Plan::new(parse(GRID).unwrap(), None, Vec::new(), &token).unwrap_err();
+    assert!(matches!(refused, Error::Run(RunError::Cancelled)), "{refused}");
 }
 
 #[test]
-fn a_sweep_can_use_a_random_path() {
+fn a_random_path_can_be_swept() {
     let grid = parse("scenario = '7-12'\n[grid]\ntcp.window = [30, 60]").expect("is drawn");
-    let plan = Plan::new(grid, None, Vec::new(), never()).expect("is valid");
+    let plan = Plan::new(grid, None, Vec::new(), never()).expect("makes sense");
     assert_eq!(plan.points(), 2);
 }
 
 #[test]
-fn an_error_in_senders_from_the_command_line_names_the_flag() {
+fn errors_of_senders_from_the_command_line_name_the_flag() {
     for (set, expected) in [
         ("variants=nix", "--set: variants: nix: no such variant"),
         ("variants=sack,sack", "--set: variants: sack stands twice"),
@@ -285,41 +287,41 @@ fn an_error_in_senders_from_the_command_line_names_the_flag() {
         let text = "scenario = 'rr-3'\nvariants = ['sack']";
         let grid = Grid::parse("grid.toml", text, None, &[set.to_owned()]);
         let planned = grid.and_then(|grid| Plan::new(grid, None, Vec::new(), never()));
-        let message = planned.expect_err(set).to_string();
-        assert!(message.starts_with(expected), "{message}");
+        let refused = planned.expect_err(set).to_string();
+        assert!(refused.starts_with(expected), "{refused}");
     }
 }
 
 #[test]
 fn a_swept_key_cannot_be_set() {
-    let result_of = |text: &str, overrides: &[&str]| {
+    let result = |text: &str, overrides: &[&str]| {
         let overrides: Vec<String> = overrides.iter().map(|&set| set.to_owned()).collect();
         let grid = Grid::parse("grid.toml", text, None, &overrides);
         let planned = grid.and_then(|grid| Plan::new(grid, None, Vec::new(), never()));
-        planned.map(drop).map_err(|error| error.to_string())
+        planned.map(drop).map_err(|refused| refused.to_string())
     };
     let swept = "expected a key that is not swept, as grid.delayed.fraction is";
     for key in ["delayed.fraction", "link.bottleneck.delayed.fraction"] {
-        let message = result_of(GRID, &[&format!("{key}=3%")]);
+        let message = result(GRID, &[&format!("{key}=3%")]);
         assert_eq!(message, Err(format!("--set: {key}: {swept} in grid.toml")));
     }
     let both = format!("{GRID}[set]\nlink.bottleneck.delayed.fraction = '3 %'\n");
     let place = "grid.toml:11: set.link.bottleneck.delayed.fraction";
-    assert_eq!(result_of(&both, &[]), Err(format!("{place}: {swept}")));
+    assert_eq!(result(&both, &[]), Err(format!("{place}: {swept}")));
     let twice = format!("{GRID}link.bottleneck.queue = [10]\n");
     let message = "grid.toml:10: grid.link.bottleneck.queue: stands twice: expected each key once";
-    assert_eq!(result_of(&twice, &[]), Err(message.to_owned()));
+    assert_eq!(result(&twice, &[]), Err(message.to_owned()));
     let set_twice = format!("{GRID}[set]\nwindow = 20\ntcp.window = 50\n");
     let message = "grid.toml:12: set.tcp.window: stands twice: expected each key once";
-    assert_eq!(result_of(&set_twice, &[]), Err(message.to_owned()));
+    assert_eq!(result(&set_twice, &[]), Err(message.to_owned()));
     let message = "--set: tcp.window: stands twice: expected each key once";
-    assert_eq!(result_of(GRID, &["window=20", "tcp.window=30"]), Err(message.to_owned()));
-    // Overrides from outside replace what the file sets.
+    assert_eq!(result(GRID, &["window=20", "tcp.window=30"]), Err(message.to_owned()));
+    // Overrides from outside replace those of the file.
     let set = format!("{GRID}[set]\ntcp.window = 30\n");
-    assert_eq!(result_of(&set, &["window=20", "duration=1s", "bottleneck.delay=9 ms"]), Ok(()));
+    assert_eq!(result(&set, &["window=20", "duration=1s", "bottleneck.delay=9 ms"]), Ok(()));
 }
 
-/// Returns all keys that a sweep may have, with their values in this scenario, as TOML.
+/// Returns the keys of a scenario that can be swept, with their values.
 fn keys_of(toml: &str) -> Vec<(String, toml::Value)> {
     let table: toml::Table = toml.parse().expect("is TOML");
     let all = unruffled_scenario::leaves(&table, |_| false);
@@ -328,7 +330,7 @@ fn keys_of(toml: &str) -> Vec<(String, toml::Value)> {
     keys.map(|(key, value)| (key, value.clone())).collect()
 }
 
-/// Returns the values of all parameters of the senders for which a scenario sets any.
+/// Returns all parameter values of the senders for which a scenario sets a parameter.
 fn parameters(scenario: &Scenario) -> Vec<f64> {
     let senders = scenario.parameters.iter().map(|set| scenario.fixed_sender(&set.variant));
     senders
@@ -337,7 +339,7 @@ fn parameters(scenario: &Scenario) -> Vec<f64> {
 }
 
 #[test]
-fn a_printed_value_of_any_key_can_be_set_and_swept() {
+fn the_printed_value_of_any_key_can_be_set_and_swept() {
     let built_in = BUILTIN.iter().map(|(name, text)| (*name, (*text).to_owned()));
     let drawn = (1..=40).map(|n| ("drawn", unruffled_scenario::random_path(3, n)));
     let mut keys = 0;
@@ -361,7 +363,8 @@ fn a_printed_value_of_any_key_can_be_set_and_swept() {
             let again = Scenario::parse(file, &text, &[format!("{key}={plain}")]);
             let again = again.unwrap_or_else(|e| panic!("{file}: --set {key}={plain}: {e}"));
             assert_eq!(parameters(&again), parameters(&scenario), "{file}: {key}={plain}");
-            let (toml, parameters) = (scenario.toml.clone(), scenario.parameters.clone());
+            let toml = scenario.toml.clone();
+            let parameters = scenario.parameters.clone();
             assert_eq!(Scenario { toml, parameters, ..again }, scenario, "{file}: {key}={plain}");
             assert_eq!(swept(&format!("[{printed}]")), first, "{file}: {key} = [{printed}]");
             keys += 1;
@@ -371,14 +374,14 @@ fn a_printed_value_of_any_key_can_be_set_and_swept() {
 }
 
 #[test]
-fn a_range_of_printed_numbers_is_a_range_of_quantities() {
+fn ranges_of_numbers_without_a_unit_are_ranges_of_quantities() {
     let plan = plan(
         "scenario = 'rr-3'\nduration = 2.0\n[grid]\ndelayed.mean = { from = 1.0, to = 3.0, count = 3 }\n\
          bottleneck.rate = { from = 1000000.0, to = 3000000.0, count = 2 }\n\
          tcp.window = { from = 20.0, to = 40.0, step = 20.0 }",
     );
     assert_eq!(plan.points(), 12);
-    let last = plan.scenario(11).expect("is valid");
+    let last = plan.scenario(11).expect("makes sense");
     let bottleneck =
         last.network.links.iter().find(|link| link.name == "bottleneck").expect("is there");
     assert_eq!(bottleneck.link.rate.map(unruffled_units::Rate::bps), Some(3e6));
@@ -386,7 +389,7 @@ fn a_range_of_printed_numbers_is_a_range_of_quantities() {
 }
 
 #[test]
-fn a_grid_lists_the_values_that_overrides_replace() {
+fn replaced_keys_of_the_file_are_returned() {
     let set = ["seeds=3".to_owned(), "tcp.window=30".to_owned()];
     let grid = Grid::parse("grid.toml", GRID, None, &set).expect("is a grid");
     assert_eq!(grid.replaced(), [("seeds", "2".to_owned(), "3".to_owned())]);

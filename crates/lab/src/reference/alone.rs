@@ -46,22 +46,23 @@ impl LossDetector for Never {
 }
 
 impl<'a> Alone<'a> {
+    /// Prepares the undisturbed scenarios of a group.
     pub(super) fn new(scenario: &Scenario, group: &'a Traffic) -> Self {
         let octets = scenario.receiver.receive_buffer / u64::from(scenario.receiver.mss);
         // The advertised window is rounded to its unit, so allow an eighth more.
         let window = group.window.unwrap_or(octets);
         let most = window + window / 8 + 16;
-        let usual = Ways::of(scenario, group, group.weights());
-        let filled = usual.filled();
-        let differs = usual.carried(&filled) > usual.bps * 1.001;
+        let original = Ways::of(scenario, group, group.weights());
+        let filled = original.filled();
+        let differs = original.carried(&filled) > original.bps * 1.001;
         let mut spreads = Vec::new();
-        if differs && loses(scenario, group, &usual, window * u64::from(group.count)) {
+        if differs && loses(scenario, group, &original, window * u64::from(group.count)) {
             let ways = Ways::of(scenario, group, filled);
             let calm = undisturbed(scenario, group, &ways, most);
             spreads.push((ways, calm));
         }
-        let calm = undisturbed(scenario, group, &usual, most);
-        spreads.push((usual, calm));
+        let calm = undisturbed(scenario, group, &original, most);
+        spreads.push((original, calm));
         Self { group, spreads, window }
     }
 
@@ -138,9 +139,10 @@ fn undisturbed(scenario: &Scenario, group: &Traffic, ways: &Ways, most: u64) -> 
     }
     let count = f64::from(group.count);
     let pipe = ways.pipe;
-    let enough = (4.0 * pipe + 1000.0).min((MAX_IN_FLIGHT / count).max(2.0 * pipe / count + 2.0));
-    let enough = enough.min(Simulation::MOST_PACKETS as f64 / 2.0 / count);
-    let cwnd = (most as f64).min(enough).ceil() as u32;
+    let in_flight =
+        (4.0 * pipe + 1000.0).min((MAX_IN_FLIGHT / count).max(2.0 * pipe / count + 2.0));
+    let in_flight = in_flight.min(Simulation::MOST_PACKETS as f64 / 2.0 / count);
+    let cwnd = (most as f64).min(in_flight).ceil() as u32;
     let long = Duration::from_secs(1_000_000_000);
     calm.sender = calm.sender.with(|c| {
         c.window.initial = cwnd;

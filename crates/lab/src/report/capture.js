@@ -13,7 +13,7 @@
     ...more,
   });
 
-  // Marks as in the other reports: new data, late, retransmitted, spurious.
+  // The marks are those of the other reports: new, late, retransmitted, spuriously retransmitted.
   const MARKS = {
     new: (ctx, x, y, r) => { ctx.fillStyle = ink("accent"); return () => { ctx.fillRect(x() - 1.3 * r, y() - 1.3 * r, 2.6 * r, 2.6 * r); }; },
     late: (ctx, x, y, r) => { ctx.strokeStyle = ink("late"); ctx.lineWidth = 1.6 * r; return () => { ctx.beginPath(); ctx.arc(x(), y(), 4 * r, 0, 7); ctx.stroke(); }; },
@@ -71,7 +71,7 @@
     return low < high ? [low, high] : Number.isFinite(low) ? [low - 0.5, low + 0.5] : [0, 1];
   };
 
-  // Charts of one transfer move in time together.
+  // The charts of a transfer share the time axis.
   const setX = (chart, min, max) => {
     for (const other of charts) if (other.transfer === chart.transfer) {
       other.u.setScale("x", { min, max });
@@ -97,7 +97,8 @@
 
   const round = (v) => Number(v.toPrecision(6)).toLocaleString("en");
 
-  // `stops` are the values that N and P go through: time, height, text. `read` gives the text at a place.
+  // `stops` has the values that the keys N and P step through: time, height, text. `read` returns the text
+  // at a position.
   const make = (element, transfer, options, columns, x, y, stops, read) => {
     const chart = { transfer, x, y };
     const out = document.createElement("output");
@@ -199,7 +200,7 @@
       }
       return text;
     });
-    // What is sent in that time fills the chart.
+    // Fits the vertical axis to the data in the visible time.
     chart.follow = (min, max) => {
       const within = lists.map(([at, what]) => what.filter((_, i) => min <= at[i] && at[i] <= max));
       return within.some((list) => list.length > 0) ? span(within) : null;
@@ -208,14 +209,14 @@
   for (const element of document.querySelectorAll("[data-rtt]")) {
     const transfer = Number(element.dataset.rtt), at = data[transfer].rtt[0];
     if (at.length === 0) continue;
-    // Up to ten seconds, milliseconds read as well.
+    // The unit is milliseconds up to ten seconds, then seconds.
     const [factor, unit] = span([data[transfer].rtt[3]])[1] >= 1e4 ? [1e-3, "s"] : [1, "ms"];
     const [low, mean, high] = data[transfer].rtt.slice(1).map((list) => list.map((ms) => ms * factor));
     const text = (i) => `${round(at[i])} s: mean ${round(mean[i])} ${unit}, from ${round(low[i])} to ${round(high[i])}`;
     const x = charts.find((chart) => chart.transfer === transfer)?.x ?? span([at]);
     const y = [0, span([high])[1] * 1.05];
     element.setAttribute("role", "img");
-    element.setAttribute("aria-label", "Round trips over time: the mean, and from the least to the greatest");
+    element.setAttribute("aria-label", "Round trips over time: the mean, and the range from minimum to maximum");
     const hidden = { stroke: "transparent", points: { show: false } };
     make(element, transfer, {
       axes: [axis("time (s)"), axis(`round trip (${unit})`, { size: 56 })],

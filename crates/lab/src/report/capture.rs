@@ -1,7 +1,7 @@
-//! The analysis of a capture as a page: what slowed it on top, and each large transfer drawn.
+//! The report of a capture: the finding, the table of transfers, and charts of the largest ones.
 //!
-//! Sequence and round trips over time can be zoomed and moved; uPlot, which is part of the page,
-//! draws them. All else is as in the other reports, and the page needs no network.
+//! Sequence numbers and round trips over time can be zoomed and moved. uPlot draws them; it is part
+//! of the page, which needs no network. Everything else is as in the other reports.
 
 use minijinja::{Value, context};
 use plotters::element::Rectangle;
@@ -23,17 +23,20 @@ const UPLOT_STYLE: &str = include_str!("uplot/uPlot.min.css");
 const SCRIPT: &str = include_str!("capture.js");
 const OWN_STYLE: &str = include_str!("capture.css");
 
-/// Transfers in the table, and those that are drawn.
-const LISTED: usize = 50;
-const DRAWN: usize = 6;
+/// The most transfers in the table.
+const MAX_LISTED: usize = 50;
+/// The most transfers with charts.
+const MAX_DRAWN: usize = 6;
 
-/// Sizes of the histogram, in drawing units: for a page, and for a telephone.
-const HISTOGRAMS: ((u32, u32), (u32, u32)) = ((1180, 560), (760, 480));
+/// The width and height of the histogram on wide screens, in drawing units.
+const WIDE_HISTOGRAM: (u32, u32) = (1180, 560);
+/// The width and height of the histogram on narrow screens, in drawing units.
+const NARROW_HISTOGRAM: (u32, u32) = (760, 480);
 
-/// Dots of a kind that a page holds of one transfer: what an analysis should keep of each.
-pub const DOTS: usize = 2500;
+/// The most dots of each kind that a page has per transfer, and that an analysis has to keep.
+pub const MAX_DOTS: usize = 2500;
 
-/// The page. The same capture gives the same bytes.
+/// Returns the report of a capture. The same capture gives the same bytes.
 pub fn capture(
     name: &str,
     analysis: &Analysis,
@@ -49,11 +52,11 @@ pub fn capture(
     let finding = transfers
         .first()
         .map_or("No TCP connection carried data.", |transfer| transfer.verdict.text.as_str());
-    let drawn = &transfers[..transfers.len().min(DRAWN)];
+    let drawn = &transfers[..transfers.len().min(MAX_DRAWN)];
     let data: Vec<_> = drawn.iter().map(|transfer| series(transfer.direction)).collect();
     let any_drawn = drawn.iter().any(is_drawn);
     let shown: Vec<Value> = drawn.iter().enumerate().map(|(i, t)| shown(i + 1, t)).collect();
-    let rows = transfers.iter().take(LISTED).enumerate();
+    let rows = transfers.iter().take(MAX_LISTED).enumerate();
     let safe = |text: String| Value::from_safe_string(text);
     page(
         "capture.html",
@@ -63,7 +66,7 @@ pub fn capture(
             source,
             finding,
             damage,
-            plan => for_largest(plan, LISTED)
+            plan => for_largest(plan, MAX_LISTED)
                 .map(|step| [step.in_words(), step.advice.command()])
                 .collect::<Vec<_>>(),
             heads => heads(),
@@ -71,8 +74,8 @@ pub fn capture(
             transfers => shown,
             drawn => any_drawn,
             udp_heads => ["between", "what", "datagrams", "MB", "Mb/s", "handshake ms", "spin ms"],
-            udp => analysis.udp.iter().take(LISTED).map(udp_row).collect::<Vec<_>>(),
-            // Numbers alone: nothing in them ends the element.
+            udp => analysis.udp.iter().take(MAX_LISTED).map(udp_row).collect::<Vec<_>>(),
+            // The data has only numbers and fixed keys, so it cannot close the script element.
             data => safe(serde_json::to_string(&data).unwrap_or_default()),
             uplot => safe(format!("/*!\n{UPLOT_LICENCE}*/\n{UPLOT}")),
             script => safe(SCRIPT.to_owned()),
@@ -80,7 +83,7 @@ pub fn capture(
     )
 }
 
-/// What the script draws.
+/// Returns the data of the charts of a transfer, for the script.
 fn series(direction: &Direction) -> serde_json::Value {
     let rounded = |value: f64, to: f64| (value * to).round() / to;
     let lists = |thinned: &DotSample| {
@@ -111,12 +114,12 @@ fn series(direction: &Direction) -> serde_json::Value {
     })
 }
 
-/// Whether a transfer has charts: not where there is too little of it to judge.
+/// Returns whether a transfer has charts; transfers that are too short to judge have none.
 fn is_drawn(transfer: &Transfer<'_>) -> bool {
     transfer.direction.charts.drawing.is_some() && is_enough(transfer.direction)
 }
 
-/// A transfer as the template sees it.
+/// Returns the values of a transfer for the template.
 fn shown(number: usize, transfer: &Transfer<'_>) -> Value {
     let direction = transfer.direction;
     let late = direction.reordering();
@@ -131,8 +134,8 @@ fn shown(number: usize, transfer: &Transfer<'_>) -> Value {
         thinned => direction.charts.drawing.as_ref().and_then(thinned),
         rtt_drawn => !direction.rtt.over_time.is_empty(),
         rtt => round_trips(direction),
-        lateness_wide => times.map(|times| histogram(times, HISTOGRAMS.0)),
-        lateness_narrow => times.map(|times| histogram(times, HISTOGRAMS.1)),
+        lateness_wide => times.map(|times| histogram(times, WIDE_HISTOGRAM)),
+        lateness_narrow => times.map(|times| histogram(times, NARROW_HISTOGRAM)),
         lateness_note => times.map(|times| {
             let packets = count(times.packets, "packet");
             format!("{packets}, half of them by {:.1} ms or more", times.median_ms)
@@ -140,9 +143,11 @@ fn shown(number: usize, transfer: &Transfer<'_>) -> Value {
     }
 }
 
-/// What the drawn round trips are: those from the place of the capture to the receiver.
+/// Describes the drawn round trips, which are those from the vantage point to the receiver; none if
+/// there is nothing to add.
 fn round_trips(direction: &Direction) -> Option<String> {
-    let (whole, beyond) = (direction.rtt.min_ms, direction.rtt.beyond_ms);
+    let whole = direction.rtt.min_ms;
+    let beyond = direction.rtt.beyond_ms;
     if direction.place == Place::Sender {
         return whole.or(beyond).map(|ms| format!("minimum {ms:.1} ms"));
     }
@@ -154,23 +159,23 @@ fn round_trips(direction: &Direction) -> Option<String> {
     })
 }
 
-/// Which share of the segments is drawn, if not all are.
+/// Describes the share of the segments that is drawn; none if all are.
 fn thinned(drawing: &unruffled_capture::Drawing) -> Option<String> {
     let DotSample { dots, total } = &drawing.new;
     (*total > dots.len() as u64).then(|| {
         format!(
-            "{} of {total} new segments are drawn, one in {}; so few of the other marks where there \
-             are more than {DOTS}.",
+            "{} of {total} new segments are drawn, one in {}; of other marks, at most {MAX_DOTS} of each \
+             kind.",
             dots.len(),
             total / dots.len().max(1) as u64
         )
     })
 }
 
-/// How late packets were, in a drawing of that size; the last bar holds all that are later.
+/// Draws a histogram of the lateness of packets. The last bar has all packets that are later still.
 fn histogram(times: &DurationSummary, size: (u32, u32)) -> Value {
     let end_ms = times.bars.last().map_or(0.0, |bar| bar.from_ms);
-    // Up to ten seconds, milliseconds read as well.
+    // The unit is milliseconds up to ten seconds, then seconds.
     let (factor, unit) = if end_ms >= 1e4 { (1e-3, "s") } else { (1.0, "ms") };
     let width = match times.bars.as_slice() {
         [_, second, ..] => second.from_ms,
@@ -190,7 +195,8 @@ fn histogram(times: &DurationSummary, size: (u32, u32)) -> Value {
     let svg = plot::svg(size, label, |area, tips| {
         let mut chart = plot::chart(area, &axes)?;
         for (i, bar) in times.bars.iter().enumerate().filter(|(_, bar)| bar.packets > 0) {
-            let (from, until) = (bar.from_ms * factor, (bar.from_ms + width) * factor);
+            let from = bar.from_ms * factor;
+            let until = (bar.from_ms + width) * factor;
             let corners = [(from, 0.0), (until, share(bar.packets))];
             chart.draw_series([Rectangle::new(corners, LATE.colour().filled())])?;
             let which = match i + 1 == times.bars.len() {
@@ -216,7 +222,7 @@ mod tests {
     use crate::analysis::tests::captured;
     use crate::transfer;
 
-    /// The page without its scripts and styles, whose text is no HTML.
+    /// Returns the page without its scripts and styles, whose text is not HTML.
     fn markup(html: &str) -> String {
         let mut rest = html;
         let mut markup = String::new();
@@ -230,8 +236,8 @@ mod tests {
     }
 
     #[test]
-    fn a_page_has_the_verdict_on_top_and_each_transfer_drawn() {
-        let analysis = captured(DOTS);
+    fn the_report_begins_with_the_finding_and_has_charts_of_each_transfer() {
+        let analysis = captured(MAX_DOTS);
         let transfers = transfer::transfers(&analysis);
         let plan = advice::plan("<b>&.pcap", &transfers, None);
         let html = capture("<b>&.pcap", &analysis, &transfers, &plan, Some("cut off <here>"));
@@ -250,7 +256,8 @@ mod tests {
         let places: Vec<_> = parts.iter().map(|part| markup.find(part)).collect();
         assert!(places[..5].is_sorted() && places.iter().all(Option::is_some), "{places:?}");
         assert!(markup.contains("Reordering: "));
-        // Each bar of the histogram says how many packets it is of; the script says what the pointer meets.
+        // Each bar of the histogram has a tooltip with its packets; the script shows the value at the
+        // pointer.
         assert!(markup.contains(" packets, ") && markup.contains("<title>"), "{markup}");
         assert!(html.contains("setCursor") && html.contains("createElement(\"output\")"));
         for reference in ["src=", "href=", "http"] {
@@ -264,8 +271,8 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_with_too_little_to_judge_has_no_charts() {
-        let analysis = captured(DOTS);
+    fn a_transfer_that_is_too_short_to_judge_has_no_charts() {
+        let analysis = captured(MAX_DOTS);
         let connection = analysis.connections[0].clone();
         let with = |change: fn(&mut Direction)| {
             let mut connection = connection.clone();
@@ -285,22 +292,24 @@ mod tests {
     }
 
     #[test]
-    fn away_from_the_sender_the_drawn_round_trips_are_a_part_and_say_so() {
+    fn the_caption_explains_that_round_trips_away_from_the_sender_are_partial() {
         let analysis = captured(10);
         let mut direction = transfer::transfers(&analysis)[0].direction.clone();
         let note = |direction: &Direction| round_trips(direction).unwrap();
         assert!(note(&direction).starts_with("minimum 1"), "{}", note(&direction));
         direction.place = Place::Receiver;
-        (direction.rtt.min_ms, direction.rtt.beyond_ms) = (Some(100.4), Some(0.1));
-        let wanted = "from here to the receiver and back; between the ends at least 100.4 ms";
-        assert_eq!(note(&direction), wanted);
+        direction.rtt.min_ms = Some(100.4);
+        direction.rtt.beyond_ms = Some(0.1);
+        let expected = "from here to the receiver and back; between the ends at least 100.4 ms";
+        assert_eq!(note(&direction), expected);
     }
 
     #[test]
-    fn a_page_of_a_large_capture_is_of_bearable_size() {
-        let analysis = captured(DOTS);
+    fn the_report_of_a_large_capture_has_a_bounded_size() {
+        let analysis = captured(MAX_DOTS);
         let mut one = analysis.connections[0].clone();
-        let dots = DotSample { dots: vec![(1_234.567_891, 1_234_567_890); DOTS], total: 1 << 40 };
+        let dots =
+            DotSample { dots: vec![(1_234.567_891, 1_234_567_890); MAX_DOTS], total: 1 << 40 };
         for direction in &mut one.directions {
             direction.traffic.segments = 1 << 40;
             direction.charts.drawing = Some(unruffled_capture::Drawing {

@@ -1,4 +1,4 @@
-//! A comparison at several values of a key as a page: the table, and goodput over what is swept.
+//! The report of a comparison at several values of a key: the table, and the goodput over the values.
 
 use minijinja::context;
 use plotters::element::Circle;
@@ -13,7 +13,7 @@ use super::plot::{self, Axes};
 use crate::comparison_sweep::{ComparisonSweep, GoodputCurve};
 use crate::record::Comparison;
 
-/// The page. The same sweep gives the same bytes.
+/// Returns the report of a swept comparison. The same sweep gives the same bytes.
 pub fn comparison_sweep(sweep: &ComparisonSweep) -> String {
     let first = sweep.points.first().map(|p| &p.comparison);
     let repeated = |c: &Comparison| c.variants.iter().any(|v| v.rows.len() > 1);
@@ -40,7 +40,7 @@ pub fn comparison_sweep(sweep: &ComparisonSweep) -> String {
     page::page("comparison-sweep.html", contents)
 }
 
-/// A panel for each curve but the paper's, which is dashed in each.
+/// Returns a panel for each variant. The paper's curve, if there is one, is dashed in all panels.
 fn panels(sweep: &ComparisonSweep) -> Vec<Panel> {
     let curves = sweep.curves();
     let highest =
@@ -62,7 +62,7 @@ fn panels(sweep: &ComparisonSweep) -> Vec<Panel> {
             y_label: &y_label,
         };
         let label = format!("Goodput of {} over {}", curve.variant, sweep.quantity);
-        let svg = plot::svg(plot::PANEL, &label, |area, tips| {
+        let svg = plot::svg(plot::PANEL_SIZE, &label, |area, tips| {
             let mut chart = plot::chart(area, &axes)?;
             for paper in paper {
                 let style = TEXT.colour().stroke_width(2);
@@ -96,7 +96,7 @@ mod tests {
     use crate::comparison_sweep::tests::fake;
 
     #[test]
-    fn the_page_has_a_panel_for_each_variant_and_the_papers_numbers() {
+    fn the_report_has_a_panel_for_each_variant_and_the_papers_numbers() {
         let html = super::comparison_sweep(&fake());
         assert_eq!(html.matches("<figure").count(), 7);
         assert!(html.contains("<th scope=\"row\">the paper</th>"), "{html}");

@@ -1,4 +1,4 @@
-//! A gallery as a page: how the senders stand, and a heat map of senders by paths.
+//! The report of a gallery: the standings of the senders, and a heat map of senders by paths.
 
 use minijinja::{Value, context};
 
@@ -6,7 +6,7 @@ use super::page::{self, colours, style_of};
 use crate::gallery::{Gallery, Path, Standing};
 use crate::rate::Scale;
 
-/// The page. The same gallery gives the same bytes.
+/// Returns the report of a gallery. The same gallery gives the same bytes.
 pub fn gallery(gallery: &Gallery) -> String {
     let standings = gallery.standings();
     let percent = |share: f64| format!("{:.1}", share * 100.0);
@@ -18,8 +18,9 @@ pub fn gallery(gallery: &Gallery) -> String {
     let cell = |sender: &str, path: &Path, share: f64| {
         let at = gallery.senders.iter().position(|name| name == sender);
         let bps = at.map_or(f64::NAN, |at| path.goodput_bps[at]);
-        let (own, all) = (Scale::of([bps]).with_unit(bps), percent(share));
-        let title = format!("{sender} on {}: {own}, {all}\u{a0}% of the best", path.name);
+        let goodput = Scale::of([bps]).with_unit(bps);
+        let percent = percent(share);
+        let title = format!("{sender} on {}: {goodput}, {percent}\u{a0}% of the best", path.name);
         context! { share => format!("{share:.4}"), text => format!("{:.0}", share * 100.0), title }
     };
     let rows = standings.iter().map(|s| {
@@ -28,15 +29,13 @@ pub fn gallery(gallery: &Gallery) -> String {
         context! { sender => s.sender.clone(), cells }
     });
     let paths = gallery.paths.iter().map(|path| {
-        let (best, leaders) = (path.best(), gallery.leaders(path).join(", "));
-        let seconds = path.duration_s.to_string();
         context! {
             name => path.name.clone(),
             title => path.title.clone(),
             undisturbed => path.undisturbed(),
-            seconds,
-            best,
-            leaders,
+            seconds => path.duration_s.to_string(),
+            best => path.best(),
+            leaders => gallery.leaders(path).join(", "),
         }
     });
     let names = || gallery.senders.iter().map(String::as_str);
@@ -59,7 +58,7 @@ mod tests {
     use crate::gallery::{Gallery, Path};
 
     #[test]
-    fn the_page_has_a_cell_for_each_sender_and_path_and_needs_nothing_else() {
+    fn the_report_has_a_cell_for_each_sender_and_path_and_refers_to_nothing_outside() {
         let path = |name: &str, goodput_bps: [f64; 2]| Path {
             name: name.to_owned(),
             title: format!("path <{name}>"),
@@ -81,7 +80,7 @@ mod tests {
         assert!(html.contains("<h1>Senders by paths</h1>"));
         assert!(html.contains("<h2>Goodput, per cent of the best</h2>"));
         assert!(html.contains("<th scope=\"col\">worst path</th>"));
-        // Narrow screens do not show what is wide.
+        // Narrow screens hide elements of the class `wide`.
         assert!(!html.contains("class=\"wide\""));
         for reference in ["http://", "https://", "src=", "href=", "url(", "<script"] {
             assert!(!html.contains(reference), "{reference}");

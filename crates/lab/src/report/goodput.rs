@@ -1,4 +1,4 @@
-//! Goodput per variant: bars with confidence intervals, against the undisturbed path.
+//! The goodput of each variant: bars with confidence intervals, and a line for the undisturbed path.
 
 use plotters::chart::ChartBuilder;
 use plotters::element::{PathElement, Rectangle, Text};
@@ -8,27 +8,28 @@ use plotters::style::{Color, RGBColor};
 
 use super::look;
 use super::palette::{GRID, MUTED, TEXT};
-use super::plot::{self, Area, CHARACTER, Drawn, Tips, ticks};
+use super::plot::{self, Area, CHARACTER_WIDTH, Drawn, Tips, ticks};
 use crate::rate::Scale;
 use crate::summary::{Summary, goodput};
 use crate::text::cut;
 use crate::text::number;
 
-/// Drawing units per variant, and above and below all of them.
-const ROW: usize = 54;
-const ABOVE: usize = 44;
-const BELOW: usize = 84;
-/// Longer names are cut.
-const LONGEST_NAME: usize = 24;
+/// The height of a variant's row, in drawing units.
+const ROW_HEIGHT: usize = 54;
+/// The margins above and below all rows, in drawing units.
+const MARGIN_ABOVE: usize = 44;
+const MARGIN_BELOW: usize = 84;
+/// The most characters of a name; longer names are shortened.
+const MAX_NAME_LENGTH: usize = 24;
 
-/// The plot, `width` drawing units wide, on the scale that the table has.
+/// Returns the plot, `width` drawing units wide, in the unit of the table.
 pub(super) fn svg(
     summaries: &[Summary<'_>],
     undisturbed_bps: f64,
     scale: Scale,
     width: u32,
 ) -> String {
-    let height = (ABOVE + BELOW + ROW * summaries.len()) as u32;
+    let height = (MARGIN_ABOVE + MARGIN_BELOW + ROW_HEIGHT * summaries.len()) as u32;
     let mut label = format!("Goodput of each variant in {}", scale.name());
     if summaries.iter().any(|s| s.runs > 1) {
         label += ", with 95 % confidence intervals";
@@ -59,10 +60,10 @@ fn draw(
     let widest = summaries.iter().map(|s| value(s).chars().count()).max().unwrap_or(0);
 
     let mut chart = ChartBuilder::on(area)
-        .margin_top(ABOVE as u32)
-        .margin_right(24 + CHARACTER * widest.max(6) as u32)
-        .x_label_area_size(BELOW as u32)
-        .y_label_area_size(longest as u32 * CHARACTER + 24)
+        .margin_top(MARGIN_ABOVE as u32)
+        .margin_right(24 + CHARACTER_WIDTH * widest.max(6) as u32)
+        .x_label_area_size(MARGIN_BELOW as u32)
+        .y_label_area_size(longest as u32 * CHARACTER_WIDTH + 24)
         .build_cartesian_2d(0.0..largest, n..0.0)?;
     chart
         .configure_mesh()
@@ -79,7 +80,8 @@ fn draw(
         .draw()?;
 
     for (i, (summary, &(mean, half))) in summaries.iter().zip(&bars).enumerate() {
-        let (middle, colour) = (i as f64 + 0.5, look::of(summary.variant).ink.colour());
+        let middle = i as f64 + 0.5;
+        let colour = look::of(summary.variant).ink.colour();
         let corners = [(0.0, middle - 0.22), (mean, middle + 0.22)];
         chart.draw_series([Rectangle::new(corners, colour.filled())])?;
         if half > 0.0 {
@@ -92,7 +94,7 @@ fn draw(
         area.draw(&Text::new(name(summary), (left - 12, y), style))?;
         let style = plot::text(TEXT, HPos::Left, VPos::Center);
         area.draw(&Text::new(value(summary), (right + 14, y), style))?;
-        let half_row = ROW as i32 / 2;
+        let half_row = ROW_HEIGHT as i32 / 2;
         tips.add([(0, y - half_row), (right + 14, y + half_row)], &tip(summary, scale));
     }
     if undisturbed.is_finite() && undisturbed > 0.0 {
@@ -101,14 +103,15 @@ fn draw(
         chart.draw_series(DashedLineSeries::new(line, 8, 8, style))?;
         let (x, y) = chart.backend_coord(&(undisturbed, 0.0));
         let text = format!("undisturbed {}", scale.number(undisturbed_bps));
-        let side = if x > text.len() as i32 * CHARACTER as i32 { HPos::Right } else { HPos::Left };
+        let side =
+            if x > text.len() as i32 * CHARACTER_WIDTH as i32 { HPos::Right } else { HPos::Left };
         let style = plot::text(TEXT, side, VPos::Center);
         area.draw(&Text::new(text, (x, y - 22), style))?;
     }
     Ok(())
 }
 
-/// What a bar shows: the goodput, its interval, its share.
+/// Returns the tooltip of a bar: the goodput, its interval and its share.
 fn tip(summary: &Summary<'_>, scale: Scale) -> String {
     let mut text = format!("{}: {} {}", summary.variant, goodput(summary, scale), scale.name());
     if summary.share.mean.is_finite() {
@@ -117,9 +120,10 @@ fn tip(summary: &Summary<'_>, scale: Scale) -> String {
     text
 }
 
-/// The interval as a line with caps that stand out of the bar.
+/// Returns the interval as a line with caps that are wider than the bar.
 fn whisker(mean: f64, half: f64, y: f64, colour: RGBColor) -> [PathElement<(f64, f64)>; 3] {
-    let (low, high) = (f64::max(mean - half, 0.0), mean + half);
+    let low = f64::max(mean - half, 0.0);
+    let high = mean + half;
     [
         [(low, y), (high, y)],
         [(low, y - 0.34), (low, y + 0.34)],
@@ -129,7 +133,7 @@ fn whisker(mean: f64, half: f64, y: f64, colour: RGBColor) -> [PathElement<(f64,
 }
 
 fn name(summary: &Summary<'_>) -> String {
-    cut(summary.variant, LONGEST_NAME)
+    cut(summary.variant, MAX_NAME_LENGTH)
 }
 
 #[cfg(test)]
@@ -143,25 +147,28 @@ mod tests {
     fn a_long_number_has_room_beside_its_bar() {
         let mut comparison = fake::comparison();
         comparison.reference = Reference::new(0.0, Limit::Links);
-        for (bps, wanted) in [(9.7e6, "9.70"), (9.7e3, "9.70"), (9703.7e9, "9,703.7")] {
+        for (bps, expected) in [(9.7e6, "9.70"), (9.7e3, "9.70"), (9703.7e9, "9,703.7")] {
             let rows = comparison.variants.iter_mut().flat_map(|v| &mut v.rows);
             rows.for_each(|row| row.flow.goodput_bps = bps);
             let summaries = summaries(&comparison);
             let drawing = svg(&summaries, 0.0, scale(&comparison, &summaries), 760);
             let mut texts = drawing.split("<text x=\"");
-            let text = texts.find(|text| text.contains(&format!(">{wanted}<"))).expect(wanted);
+            let text = texts.find(|text| text.contains(&format!(">{expected}<"))).expect(expected);
             let (left, _) = text.split_once('"').expect("is a number");
             let left: usize = left.parse().expect("is a number");
-            assert!(left + wanted.len() * CHARACTER as usize <= 760, "{wanted} at {left}");
+            assert!(
+                left + expected.len() * CHARACTER_WIDTH as usize <= 760,
+                "{expected} at {left}"
+            );
         }
     }
 
     #[test]
-    fn each_bar_has_its_value_its_interval_and_its_unit() {
+    fn the_tooltip_of_a_bar_has_value_interval_and_share() {
         let mut comparison = fake::comparison();
         comparison.variants.truncate(1);
         comparison.reference = Reference::new(20e9, Limit::Links);
-        // 4 and 6 Gb/s: a mean of 5, and t(0.975, 1) * sqrt 2 / sqrt 2 = 12.706.
+        // 4 and 6 Gb/s: the mean is 5, the half-width t(0.975, 1) * sqrt 2 / sqrt 2 = 12.706.
         comparison.variants[0].rows.truncate(2);
         comparison.variants[0].rows[0].flow.goodput_bps = 4e9;
         comparison.variants[0].rows[1].flow.goodput_bps = 6e9;

@@ -1,23 +1,24 @@
-//! How each sender looks, in every chart, table and legend: one colour and one marker by name, whoever else
-//! stands beside it.
+//! The colour and the marker of each sender in all charts, tables and legends. They depend only on
+//! its name.
 //!
-//! The colours were chosen by search: they stand out from the paper by 3 to 1 in both modes, those that
-//! stand together by default lie far apart in Oklab, and all others as far as there is room. A sender that
-//! is added to `tcp`'s table gets a row here; `tests` finds the closest of the pairs.
+//! The colours are the result of a search. They have a contrast of at least 3 to 1 with the
+//! background in both modes. The distance in Oklab is large between senders that are compared by
+//! default, and as large as possible between all others. A sender that is added to the table of `tcp`
+//! needs a row here; the tests check the distances.
 
 use super::palette::Ink;
 
-/// How a sender looks.
+/// The look of a sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// Its colour.
+    /// The colour.
     pub ink: Ink,
-    /// Its marker's place among all of them.
+    /// The index of the marker.
     pub marker: usize,
 }
 
-/// The senders of the table and the kernel's most common ones, each with its colour on light paper and on
-/// dark.
+/// The senders of the table and the most common ones of the kernel, each with its colours in light
+/// and in dark mode.
 const SENDERS: [(&str, u32, u32); 34] = [
     ("reno", 0x755FC6, 0x867EC6),
     ("newreno", 0x9B5164, 0xBF8A91),
@@ -55,7 +56,8 @@ const SENDERS: [(&str, u32, u32); 34] = [
     ("kernel-unruffled", 0xA666FE, 0x9963F0),
 ];
 
-/// Colours of all that is no sender of the table: another congestion control of a kernel, a formula.
+/// The colours of names that are not in the table, such as another congestion control of the kernel,
+/// or a formula.
 pub const OTHERS: [(u32, u32); 10] = [
     (0xB45983, 0xBA7596),
     (0xAB7D2F, 0xC6A66B),
@@ -69,7 +71,7 @@ pub const OTHERS: [(u32, u32); 10] = [
     (0x078C4F, 0x4FAE7C),
 ];
 
-/// What a part that is added to a sender mixes into its colour.
+/// The colours that added parts mix into the colour of a sender.
 const PARTS: [(&str, u32, u32); 4] = [
     ("cubic", 0x0A0C10, 0xFFFFFF),
     ("westwood", 0x5A2A00, 0xFFD9A8),
@@ -77,11 +79,11 @@ const PARTS: [(&str, u32, u32); 4] = [
     ("f-rto", 0x003A3A, 0xB0F5EC),
 ];
 
-/// How much of a mixed colour is the part's, in per cent.
-const MIXED: u32 = 45;
+/// The share of the part's colour in a mixed colour, in per cent.
+const PART_SHARE_PERCENT: u32 = 45;
 
-/// How the sender of that name looks. `rr-ta+cubic` has the colour of `rr-ta` with that of the part mixed
-/// in, in whatever order its parts stand.
+/// Returns the look of the sender with that name. `rr-ta+cubic` has the colour of `rr-ta`, mixed with
+/// that of the part; the order of parts does not matter.
 pub fn of(sender: &str) -> Look {
     let mut names = sender.split('+');
     let base = named(names.next().unwrap_or_default());
@@ -97,13 +99,13 @@ pub fn of(sender: &str) -> Look {
     Look { ink: Ink::of_sender(light, dark), ..base }
 }
 
-/// How what is no sender looks, the `nth` of its kind.
+/// Returns the look of the `nth` name that is not a sender.
 pub fn other(nth: usize) -> Look {
     let (light, dark) = OTHERS[nth % OTHERS.len()];
     Look { ink: Ink::of_sender(light, dark), marker: nth }
 }
 
-/// How a name without parts looks: one that is not in the table has one of the other colours.
+/// Returns the look of a name without parts; a name that is not in the table has one of [`OTHERS`].
 fn named(name: &str) -> Look {
     match SENDERS.iter().position(|(known, _, _)| *known == name) {
         Some(at) => {
@@ -114,17 +116,20 @@ fn named(name: &str) -> Look {
     }
 }
 
-/// A number that is a name's alone, or nearly so, on every machine (FNV-1a).
+/// Returns a hash of a name that is the same on all machines (FNV-1a).
 fn hash(name: &str) -> usize {
     let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     (name.bytes().fold(0x811C_9DC5, step) >> 4) as usize
 }
 
-/// A colour with a share of another, channel by channel.
+/// Mixes two colours, channel by channel.
 fn mixed(colour: u32, other: u32) -> u32 {
-    let channel =
-        |(a, b): (u8, u8)| ((u32::from(a) * (100 - MIXED) + u32::from(b) * MIXED + 50) / 100) as u8;
-    let (a, b) = (colour.to_be_bytes(), other.to_be_bytes());
+    let channel = |(a, b): (u8, u8)| {
+        ((u32::from(a) * (100 - PART_SHARE_PERCENT) + u32::from(b) * PART_SHARE_PERCENT + 50) / 100)
+            as u8
+    };
+    let a = colour.to_be_bytes();
+    let b = other.to_be_bytes();
     u32::from_be_bytes(std::array::from_fn(|i| channel((a[i], b[i]))))
 }
 

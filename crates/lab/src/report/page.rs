@@ -1,4 +1,4 @@
-//! Pages: templates filled in, and the style of all of them.
+//! The templates of the reports, and their common style.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use minijinja::{Environment, Value};
 use super::look;
 use super::palette::{Ink, stylesheet};
 
-/// The templates of this crate's pages; their names make the engine escape for HTML.
+/// The templates of this crate. Because of their extension, the engine escapes values for HTML.
 const TEMPLATES: [(&str, &str); 7] = [
     ("base.html", include_str!("base.html")),
     ("parts.html", include_str!("parts.html")),
@@ -19,16 +19,16 @@ const TEMPLATES: [(&str, &str); 7] = [
 ];
 const STYLE: &str = include_str!("style.css");
 
-/// The template of that name, filled in.
+/// Renders the template with that name.
 pub(super) fn page(template: &str, contents: Value) -> String {
     page_of(&[], template, contents)
 }
 
-/// The same with templates that stand beside this crate's: name and source. They may extend
-/// `base.html` and import from `parts.html`.
+/// Renders the template with that name. `own` has the names and sources of further templates, which
+/// may extend `base.html` and import from `parts.html`.
 ///
 /// # Panics
-/// If a template is wrong: templates are part of the program.
+/// If a template is invalid: templates are part of the program.
 pub fn page_of(own: &[(&'static str, &'static str)], template: &str, contents: Value) -> String {
     let mut pages = Environment::new();
     TEMPLATES
@@ -39,22 +39,22 @@ pub fn page_of(own: &[(&'static str, &'static str)], template: &str, contents: V
         .expect("the templates are part of the program, and its tests render them")
 }
 
-/// The style of a page that uses these inks, with `more` style sheets after that of all pages.
+/// Returns the style of a page with these inks: the common style sheet, then `more` style sheets.
 pub fn style(inks: impl IntoIterator<Item = Ink>, more: &[&str]) -> Value {
     Value::from_safe_string(stylesheet(inks) + STYLE + more.concat().as_str())
 }
 
-/// The style of a page on which these senders stand.
+/// Returns the style of a page with these senders.
 pub(super) fn style_of<'a>(senders: impl Iterator<Item = &'a str>) -> Value {
     style(inks(senders), &[])
 }
 
-/// The senders' inks.
+/// Returns the inks of these senders.
 pub(super) fn inks<'a>(senders: impl Iterator<Item = &'a str>) -> impl Iterator<Item = Ink> {
     senders.map(|sender| look::of(sender).ink)
 }
 
-/// The custom property of each sender's colour, by its name.
+/// Returns the custom property of each sender's colour, by the name of the sender.
 pub(super) fn colours<'a>(senders: impl Iterator<Item = &'a str>) -> Value {
     let colour = |sender: &str| (sender.to_owned(), look::of(sender).ink.property());
     Value::from(senders.map(colour).collect::<BTreeMap<_, _>>())

@@ -1,38 +1,39 @@
-//! Every colour of the report, for light and dark paper.
+//! The colours of reports in light and dark mode.
 //!
-//! Plotters writes colours as attributes (`stroke="#0072B2"`). It is given the light colour; the
-//! stylesheet maps that attribute to a custom property, which changes with the reader's preference.
-//! Marks stand out from the paper by 3 to 1 (WCAG 1.4.11), text by 4.5 to 1. [`look`](super::look) has the
-//! colours of senders.
+//! Plotters writes colours as attributes (`stroke="#0072B2"`). It draws in the colours of light mode;
+//! the style sheet maps each of these attributes to a custom property, whose value depends on the
+//! reader's preference. Marks have a contrast of at least 3 to 1 with the background (WCAG 1.4.11),
+//! text one of 4.5 to 1. [`look`](super::look) has the colours of senders.
 
 use std::fmt::Write as _;
 
 use plotters::style::RGBColor;
 
-/// A colour, for both modes.
+/// A colour in light and dark mode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ink {
-    /// What it is for; none if it is a sender's.
+    /// The name of its role; none if it is the colour of a sender.
     role: Option<&'static str>,
-    /// On light paper, as `0xRRGGBB`.
+    /// The colour in light mode, as `0xRRGGBB`.
     pub light: u32,
-    /// On dark paper.
+    /// The colour in dark mode.
     pub dark: u32,
 }
 
 impl Ink {
-    /// The ink of a sender.
+    /// Returns the ink of a sender.
     pub const fn of_sender(light: u32, dark: u32) -> Self {
         Self { role: None, light, dark }
     }
 
-    /// What plotters draws with.
+    /// Returns the colour for plotters.
     pub fn colour(self) -> RGBColor {
         let [_, r, g, b] = self.light.to_be_bytes();
         RGBColor(r, g, b)
     }
 
-    /// The custom property, without its dashes. A sender's is named by the light colour.
+    /// Returns the name of the custom property, without its dashes. The property of a sender is named by
+    /// its colour in light mode.
     pub fn property(self) -> String {
         self.role.map_or_else(|| format!("s{:06X}", self.light), str::to_owned)
     }
@@ -42,20 +43,20 @@ const fn ink(role: &'static str, light: u32, dark: u32) -> Ink {
     Ink { role: Some(role), light, dark }
 }
 
-/// The paper itself.
+/// The background.
 pub const PAPER: Ink = ink("paper", 0xFFFFFF, 0x15181B);
-/// Text, and marks that belong to no variant.
+/// Text, and marks of no particular variant.
 pub const TEXT: Ink = ink("text", 0x1B1F23, 0xE6E8EA);
-/// Axes, their labels, captions.
+/// Axes, their labels, and captions.
 pub const MUTED: Ink = ink("muted", 0x5B636B, 0xA4ABB3);
 /// Grid lines and rules.
 pub const GRID: Ink = ink("grid", 0xE3E6E9, 0x2D3237);
-/// Times in which an impairment is at work.
+/// Time spans with an active impairment.
 pub const SHADE: Ink = ink("shade", 0xEEF1F4, 0x20262C);
 /// Spurious retransmissions.
 pub const ALERT: Ink = ink("alert", 0xC8102E, 0xFF7A85);
 
-/// What stands out without being a sender's: the finding, new data in a capture.
+/// Highlights: the finding, and new data in a capture.
 pub const ACCENT: Ink = ink("accent", 0x1A6FAF, 0x5AA8E2);
 /// Late packets.
 pub const LATE: Ink = ink("late", 0xB57A00, 0xE6AC2E);
@@ -64,8 +65,8 @@ pub const GOOD: Ink = ink("good", 0x007F5B, 0x2FC79A);
 
 const ROLES: [Ink; 9] = [PAPER, TEXT, MUTED, GRID, SHADE, ALERT, ACCENT, LATE, GOOD];
 
-/// The custom properties of all roles and of these inks, and the rules that put them in the place of
-/// plotters' attributes.
+/// Returns a style sheet with the custom properties of all roles and of these inks, and with the rules
+/// that replace the attributes of plotters.
 pub fn stylesheet(inks: impl IntoIterator<Item = Ink>) -> String {
     let mut all = ROLES.to_vec();
     for ink in inks {
@@ -85,7 +86,8 @@ pub fn stylesheet(inks: impl IntoIterator<Item = Ink>) -> String {
         css += close;
     }
     for ink in all {
-        let (name, light) = (ink.property(), ink.light);
+        let name = ink.property();
+        let light = ink.light;
         let _ = writeln!(css, "svg [fill=\"#{light:06X}\"]{{fill:var(--{name})}}");
         let _ = writeln!(css, "svg [stroke=\"#{light:06X}\"]{{stroke:var(--{name})}}");
     }
@@ -97,17 +99,18 @@ pub(super) mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// Contrast of two colours by WCAG 2.2.
+    /// Returns the contrast of two colours by WCAG 2.2.
     pub(in crate::report) fn contrast(a: u32, b: u32) -> f64 {
         let luminance = |colour: u32| {
             let [r, g, b] = linear(colour);
             0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05
         };
-        let (a, b) = (luminance(a), luminance(b));
+        let a = luminance(a);
+        let b = luminance(b);
         f64::max(a, b) / f64::min(a, b)
     }
 
-    /// The light of its three channels, from 0 to 1.
+    /// Returns the linear values of the three channels, from 0 to 1.
     pub(in crate::report) fn linear(colour: u32) -> [f64; 3] {
         let [_, rgb @ ..] = colour.to_be_bytes();
         rgb.map(|c| match f64::from(c) / 255.0 {
@@ -117,7 +120,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn marks_stand_out_from_the_paper_in_both_modes() {
+    fn marks_and_text_have_enough_contrast_in_both_modes() {
         for ink in [ACCENT, LATE] {
             assert!(contrast(ink.light, PAPER.light) >= 3.0, "{ink:?}");
             assert!(contrast(ink.dark, PAPER.dark) >= 3.0, "{ink:?}");
@@ -129,7 +132,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn each_role_has_an_attribute_of_its_own() {
+    fn the_colours_of_roles_differ_in_light_mode() {
         let lights: HashSet<u32> = ROLES.iter().map(|ink| ink.light).collect();
         assert_eq!(lights.len(), ROLES.len());
     }

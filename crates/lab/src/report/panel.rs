@@ -1,15 +1,15 @@
-//! Small plots of one kind side by side.
+//! Panels: small plots of the same kind, one for each variant.
 
 use minijinja::{Value, context};
 
 use super::look;
 use crate::record::VariantRuns;
 
-/// One of several small plots of the same kind.
+/// A small plot of one variant.
 #[derive(Debug)]
 pub(super) struct Panel {
     pub(super) variant: String,
-    /// The custom property that holds the variant's colour.
+    /// The custom property with the colour of the variant.
     pub(super) colour: String,
     pub(super) note: String,
     pub(super) svg: String,
@@ -17,12 +17,16 @@ pub(super) struct Panel {
 
 impl Panel {
     pub(super) fn new(variant: &VariantRuns, note: &str, svg: String) -> Self {
-        let (variant, note) = (variant.name.clone(), note.to_owned());
-        Self { colour: look::of(&variant).ink.property(), variant, note, svg }
+        Self {
+            variant: variant.name.clone(),
+            colour: look::of(&variant.name).ink.property(),
+            note: note.to_owned(),
+            svg,
+        }
     }
 }
 
-/// The panels as the template sees them.
+/// Returns the values of panels for the template.
 pub(super) fn values(panels: Vec<Panel>) -> Vec<Value> {
     let value = |Panel { variant, colour, note, svg }| {
         context! { variant, colour, note, svg => Value::from_safe_string(svg) }

@@ -1,7 +1,7 @@
-//! What all plots share: the drawing, the axes, the SVG as it goes into the page.
+//! The common base of all plots: the drawing, the axes, and the SVG element.
 //!
-//! Plotters has whole coordinates. Two drawing units therefore make about one pixel of the page, and
-//! sizes of text and marks are twice what the reader sees.
+//! Plotters has integer coordinates. For a finer resolution, two drawing units are about one pixel of
+//! the page: sizes of text and marks are twice those on the screen.
 
 use std::io;
 use std::ops::Range;
@@ -19,49 +19,52 @@ use plotters::style::{Color, FontDesc, FontFamily, FontStyle, TextStyle};
 use super::palette::{GRID, Ink, MUTED};
 use crate::text::{grouped, short};
 
-/// What drawing returns; into a string it does not fail.
+/// The result of drawing. Drawing into a string does not fail.
 pub type Drawn<T = ()> = Result<T, DrawingAreaErrorKind<io::Error>>;
 
-/// The drawing, or a part of it.
+/// A drawing, or a part of it.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// Two axes of real numbers and what is drawn between them.
+/// A chart with two axes of real numbers.
 pub type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
-/// Width and height of a panel among small multiples.
-pub const PANEL: (u32, u32) = (800, 450);
+/// The width and height of a panel, in drawing units.
+pub const PANEL_SIZE: (u32, u32) = (800, 450);
 
-/// Mean width of a character of text.
-pub const CHARACTER: u32 = 14;
+/// The mean width of a character, in drawing units.
+pub const CHARACTER_WIDTH: u32 = 14;
 
-/// The same of a name that something stands beside, which it must not run into.
-pub const LETTER: i32 = CHARACTER as i32 + 1;
+/// The width to reserve for a character of a name that has something beside it, in drawing units.
+pub const LETTER_WIDTH: i32 = CHARACTER_WIDTH as i32 + 1;
 
-/// The values that a drawing shows where the pointer rests on a mark.
+/// The tooltips of a drawing.
 #[derive(Debug, Default)]
 pub struct Tips(String);
 
 impl Tips {
-    /// `text` between two corners, in drawing units.
+    /// Adds a tooltip for the rectangle between two corners, in drawing units.
     pub fn add(&mut self, corners: [(i32, i32); 2], text: &str) {
         let [(x, y), (right, below)] = corners;
-        let (left, top) = (x.min(right), y.min(below));
-        // What is too small to be met gets as much room as a pointer needs.
-        let (wide, high) = ((x - right).abs().max(4), (y - below).abs().max(4));
+        let left = x.min(right);
+        let top = y.min(below);
+        // A smaller rectangle would be hard to point at.
+        let wide = (x - right).abs().max(4);
+        let high = (y - below).abs().max(4);
         let text = escaped(text);
         self.0 += &format!(
             "<rect x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{high}\"><title>{text}</title></rect>"
         );
     }
 
-    /// `text` around a mark.
+    /// Adds a tooltip for the surroundings of a mark.
     pub fn mark(&mut self, (x, y): (i32, i32), text: &str) {
+        /// The distance from the mark to the edges, in drawing units.
         const REACH: i32 = 13;
         self.add([(x - REACH, y - REACH), (x + REACH, y + REACH)], text);
     }
 }
 
-/// Text for HTML and SVG.
+/// Escapes text for HTML and SVG.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -77,7 +80,7 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// An SVG element of this size for a page, with `label` for those who cannot see it.
+/// Returns an SVG element of this size for a page; `label` is its text for screen readers.
 pub fn svg(
     size: (u32, u32),
     label: &str,
@@ -90,7 +93,8 @@ pub fn svg(
     drawn.expect("drawing into a string does not fail");
     drop(root);
 
-    // The element's own size would keep it from scaling; the rest are defaults, or in the stylesheet.
+    // A size of its own would prevent the element from scaling. The removed attributes are defaults, or
+    // set by the style sheet.
     let body = drawing.split_once('>').map_or("", |(_, body)| body);
     let body = [
         " opacity=\"1\"",
@@ -114,37 +118,38 @@ pub fn svg(
     )
 }
 
-/// Text in drawing units.
+/// Returns the style of text with this colour and anchor.
 pub fn text(ink: Ink, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
-    // Plotters divides the size by 1.24 on the way to `font-size`, which is to be 25.
+    // Plotters divides the size by 1.24: `font-size` is 25.
     let font = FontDesc::new(FontFamily::SansSerif, 31.0, FontStyle::Normal);
     font.color(&ink.colour()).pos(Pos::new(horizontal, vertical))
 }
 
-/// Ranges and labels of the two axes.
+/// The ranges and labels of the two axes.
 pub struct Axes<'a> {
-    /// The range of the level axis.
+    /// The range of the horizontal axis.
     pub x: Range<f64>,
-    /// The range of the upright axis.
+    /// The range of the vertical axis.
     pub y: Range<f64>,
-    /// What the level axis shows, with its unit.
+    /// The label of the horizontal axis, with the unit.
     pub x_label: &'a str,
-    /// What the upright axis shows, with its unit.
+    /// The label of the vertical axis, with the unit.
     pub y_label: &'a str,
 }
 
-/// Draws axes, grid and labels; the label of the upright axis lies above it.
+/// Draws axes, grid and labels. The label of the vertical axis is above it.
 pub fn chart<'a>(area: &Area<'a>, axes: &Axes<'_>) -> Drawn<Chart<'a>> {
-    let (x, y) = (proper(&axes.x), proper(&axes.y));
-    // What follows the point takes room where there is much of it.
-    let fraction = Some(decimals(&y)).filter(|&n| n > DECIMALS).map_or(0, |n| n as usize);
-    let whole = |v: f64| tick(v.trunc(), DECIMALS).chars().count();
+    let x = proper(&axes.x);
+    let y = proper(&axes.y);
+    // More decimals than usual need more room.
+    let fraction = Some(decimals(&y)).filter(|&n| n > MIN_DECIMALS).map_or(0, |n| n as usize);
+    let whole = |v: f64| tick(v.trunc(), MIN_DECIMALS).chars().count();
     let widest = whole(y.start).max(whole(y.end)) + fraction;
     let mut chart = ChartBuilder::on(area)
         .margin_top(54)
         .margin_right(34)
         .x_label_area_size(76)
-        .y_label_area_size(24 + CHARACTER * widest.max(4) as u32)
+        .y_label_area_size(24 + CHARACTER_WIDTH * widest.max(4) as u32)
         .build_cartesian_2d(x.clone(), y.clone())?;
     let label = text(MUTED, HPos::Center, VPos::Center);
     chart
@@ -165,40 +170,40 @@ pub fn chart<'a>(area: &Area<'a>, axes: &Axes<'_>) -> Drawn<Chart<'a>> {
     Ok(chart)
 }
 
-/// A range that plotters can divide by.
+/// Returns the range if it is finite and not empty, which plotters requires; otherwise 0 to 1.
 fn proper(range: &Range<f64>) -> Range<f64> {
     let usable = range.start.is_finite() && range.end.is_finite() && range.start < range.end;
     if usable { range.clone() } else { 0.0..1.0 }
 }
 
-/// The smallest range that holds all values; empty if there are none.
+/// Returns the smallest range that contains all finite values; empty if there are none.
 pub fn span(values: impl IntoIterator<Item = f64>) -> Range<f64> {
     let widen = |r: Range<f64>, v: f64| r.start.min(v)..r.end.max(v);
     values.into_iter().filter(|v| v.is_finite()).fold(f64::INFINITY..f64::NEG_INFINITY, widen)
 }
 
-/// The next number above with three digits, so that an axis ends on a round one.
+/// Rounds up to three digits, so that an axis ends at a round number.
 pub fn round_up(value: f64) -> f64 {
     let unit = 10_f64.powf(value.abs().log10().floor() - 2.0);
     if unit.is_normal() { (value / unit).ceil() * unit } else { value }
 }
 
-/// Decimals at an axis, unless it is so short that these do not tell its numbers apart.
-const DECIMALS: i32 = 3;
+/// The decimals of numbers at an axis, unless a short axis needs more to distinguish them.
+const MIN_DECIMALS: i32 = 3;
 
-/// How many decimals tell the numbers at an axis apart.
+/// Returns the number of decimals that distinguish the numbers at an axis.
 fn decimals(range: &Range<f64>) -> i32 {
     let magnitude = (range.end - range.start).log10().floor() as i32;
-    (2 - magnitude).clamp(DECIMALS, 12)
+    (2 - magnitude).clamp(MIN_DECIMALS, 12)
 }
 
-/// Writes the numbers at the axis.
+/// Returns a function that formats the numbers at an axis.
 pub fn ticks(range: &Range<f64>) -> impl Fn(&f64) -> String + use<> {
     let decimals = decimals(range);
     move |&value| tick(value, decimals)
 }
 
-/// A number at an axis: so many decimals at most, thousands apart.
+/// Formats a number at an axis with at most `decimals` decimals and separated thousands.
 fn tick(value: f64, decimals: i32) -> String {
     let text = format!("{value:.*}", decimals as usize);
     let text = text.trim_end_matches('0').trim_end_matches('.');
@@ -206,7 +211,7 @@ fn tick(value: f64, decimals: i32) -> String {
     grouped(whole) + fraction
 }
 
-/// A unit for times of which the largest is so many seconds: what makes them of seconds, and its name.
+/// Returns the unit for times up to `largest_s` seconds: the factor from seconds, and the name.
 pub fn time_unit(largest_s: f64) -> (f64, &'static str) {
     match largest_s {
         largest if largest >= 1.0 || largest.is_nan() || largest <= 0.0 => (1.0, "s"),
@@ -215,12 +220,12 @@ pub fn time_unit(largest_s: f64) -> (f64, &'static str) {
     }
 }
 
-/// A number to three digits or so, with its thousands apart.
+/// Formats a number with about four digits and separated thousands.
 pub fn value(number: f64) -> String {
     grouped(&short(number))
 }
 
-/// A range of numbers, or the one number that it is.
+/// Formats a range of numbers, or a single number if both are the same.
 pub fn values(low: f64, high: f64) -> String {
     match (value(low), value(high)) {
         (low, high) if low == high => low,
@@ -228,15 +233,16 @@ pub fn values(low: f64, high: f64) -> String {
     }
 }
 
-/// Slices of time that a pointer finds in a drawing.
-const SLICES: u32 = 60;
+/// The number of slices of time with a tooltip of their own.
+const TOOLTIP_SLICES: u32 = 60;
 
-/// The slices of an axis, each from when until when.
+/// Returns the slices of a time axis.
 pub fn slices(axis: &Range<f64>) -> impl Iterator<Item = Range<f64>> + use<> {
-    let (start, wide) = (axis.start, (axis.end - axis.start) / f64::from(SLICES));
+    let start = axis.start;
+    let wide = (axis.end - axis.start) / f64::from(TOOLTIP_SLICES);
     let usable = wide.is_finite() && wide > 0.0;
     let edge = move |i: u32| start + f64::from(i) * wide;
-    (0..if usable { SLICES } else { 0 }).map(move |i| edge(i)..edge(i + 1))
+    (0..if usable { TOOLTIP_SLICES } else { 0 }).map(move |i| edge(i)..edge(i + 1))
 }
 
 #[cfg(test)]
@@ -244,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_are_short() {
+    fn ticks_have_few_decimals() {
         let shown = [0.0, 0.1 + 0.2, 500.25, 1000.0].map(|v| ticks(&(0.0..1000.0))(&v));
         assert_eq!(shown, ["0", "0.3", "500.25", "1,000"]);
         let shown = [81_250.0, -812_500.0, 1_200_000.0].map(|v| ticks(&(-1e6..2e6))(&v));
@@ -252,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_of_a_short_axis_are_told_apart() {
+    fn the_ticks_of_a_short_axis_are_distinguished() {
         let shown = [0.0, 0.0002, 0.0004].map(|v| ticks(&(0.0..0.001))(&v));
         assert_eq!(shown, ["0", "0.0002", "0.0004"]);
         let shown = [5.0, 5.000_05, 5.000_1].map(|v| ticks(&(5.0..5.000_12))(&v));
@@ -265,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drawing_scales_and_says_what_it_shows() {
+    fn a_drawing_scales_and_has_a_label_and_tooltips() {
         let drawing = svg((80, 40), "cwnd of <a>", |area, tips| {
             tips.add([(1, 2), (11, 22)], "3 < 4 & 5");
             area.fill(&GRID.colour())
@@ -278,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_values_are_short() {
+    fn times_and_values_have_suitable_units_and_few_digits() {
         assert_eq!([1000.0, 0.5, 0.0005, 0.0].map(|s| time_unit(s).1), ["s", "ms", "µs", "s"]);
         assert_eq!([values(2.0, 2.0), values(1.0, 12_345.0)], ["2", "1 to 12,345"]);
         let slices: Vec<_> = slices(&(0.0..120.0)).collect();
@@ -287,9 +293,9 @@ mod tests {
     }
 
     #[test]
-    fn axes_without_data_are_drawn_all_the_same() {
+    fn axes_without_data_can_be_drawn() {
         let axes = Axes { x: span([]), y: 3.0..3.0, x_label: "time", y_label: "cwnd" };
-        let drawing = svg(PANEL, "nothing", |area, _| chart(area, &axes).map(drop));
+        let drawing = svg(PANEL_SIZE, "nothing", |area, _| chart(area, &axes).map(drop));
         assert!(drawing.contains("time"), "{drawing}");
     }
 }

@@ -1,18 +1,19 @@
-//! How far late segments were late: histograms of the lengths of reordering events.
+//! Histograms of the lengths of reordering events.
 
 use plotters::element::Rectangle;
 use plotters::style::Color;
 
 use super::look;
 use super::panel::Panel;
-use super::plot::{self, Axes, PANEL};
+use super::plot::{self, Axes, PANEL_SIZE};
 use crate::record::{Comparison, Trace, VariantRuns};
 use crate::text::grouped;
 
-/// More bars than this get wider bins.
-const BARS: usize = 40;
+/// The most bars of a histogram; longer ranges have wider bins.
+const MAX_BARS: usize = 40;
 
-/// One panel for each variant that saw reordering; lengths are common, shares are each panel's own.
+/// Returns a panel for each variant that detected reordering. The axis of lengths is common; each
+/// panel has its own scale of shares.
 pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
     let width = bin_width(longest(comparison));
     let bins = longest(comparison).div_ceil(width);
@@ -32,7 +33,7 @@ pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
         };
         let note = format!("{} events", grouped(&events.to_string()));
         let label = format!("Lengths of reordering events that {} saw: {note}", variant.name);
-        let svg = plot::svg(PANEL, &label, |area, tips| {
+        let svg = plot::svg(PANEL_SIZE, &label, |area, tips| {
             let mut chart = plot::chart(area, &axes)?;
             let colour = look::of(&variant.name).ink.colour();
             let bar = |start: f64, share: f64| [(start, 0.0), (start + 0.84 * width as f64, share)];
@@ -45,7 +46,7 @@ pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
             let rectangle = |(_, _, at)| Rectangle::new(at, colour.filled());
             chart.draw_series(filled().map(rectangle))?;
             let mut tip = |at: [(f64, f64); 2], lengths: String, share: f64| {
-                // A low bar is met as well.
+                // The tooltip covers the full height, because low bars are hard to point at.
                 let corners =
                     [(at[0].0, axes.y.end), at[1], at[0]].map(|p| chart.backend_coord(&p));
                 let text = format!("{lengths}: {} % of the events", plot::value(share));
@@ -68,31 +69,31 @@ pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
     comparison.variants.iter().filter_map(panel).collect()
 }
 
-/// The counts of lengths that are told apart, and that of all longer ones.
-fn apart(lengths: &[u64]) -> (&[u64], u64) {
+/// Returns the count of each recorded length, and the count of all longer ones together.
+fn split_lengths(lengths: &[u64]) -> (&[u64], u64) {
     let own = &lengths[..lengths.len().min(Trace::MAX_REORDERING_LENGTH)];
     (own, lengths.get(Trace::MAX_REORDERING_LENGTH).copied().unwrap_or(0))
 }
 
-/// The longest event whose length is told apart.
+/// Returns the longest recorded length, without the longer ones that are counted together.
 fn longest(comparison: &Comparison) -> usize {
     let longest = |v: &VariantRuns| {
-        let (own, _) = apart(&v.trace.reordering_lengths);
+        let (own, _) = split_lengths(&v.trace.reordering_lengths);
         own.iter().rposition(|&count| count > 0).unwrap_or(0)
     };
     comparison.variants.iter().map(longest).max().unwrap_or(0).max(1)
 }
 
-/// 1, 2, 5, 10, 20, …: the smallest that needs no more than [`BARS`] bars.
+/// Returns the smallest of 1, 2, 5, 10, 20, … that needs at most [`MAX_BARS`] bars.
 fn bin_width(longest: usize) -> usize {
     let mut widths = (0..).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_usize.pow(power)));
-    widths.find(|width| longest.div_ceil(*width) <= BARS).unwrap_or(longest)
+    widths.find(|width| longest.div_ceil(*width) <= MAX_BARS).unwrap_or(longest)
 }
 
-/// Per cent of the events in each bin, the first of which begins at length 1, and of those that are
-/// longer than all that are told apart.
+/// Returns the percentage of events in each bin, the first of which begins at length 1, and the
+/// percentage of the longer events that are counted together.
 fn shares(lengths: &[u64], width: usize) -> (Vec<f64>, f64) {
-    let (own, beyond) = apart(lengths);
+    let (own, beyond) = split_lengths(lengths);
     let own = own.get(1..).unwrap_or_default();
     let events = own.iter().sum::<u64>() + beyond;
     let percent = |count: u64| count as f64 * 100.0 / events.max(1) as f64;
@@ -106,7 +107,7 @@ mod tests {
     use crate::record::fake;
 
     #[test]
-    fn each_bar_has_its_value() {
+    fn each_bar_has_a_tooltip_with_its_value() {
         let mut comparison = fake::comparison();
         comparison.variants.truncate(1);
         comparison.variants[0].trace.reordering_lengths = vec![0, 3, 0, 1];
@@ -118,12 +119,12 @@ mod tests {
     }
 
     #[test]
-    fn bins_are_as_wide_as_they_must_be() {
+    fn bins_are_as_narrow_as_the_number_of_bars_allows() {
         assert_eq!([1, 40, 41, 81, 1000].map(bin_width), [1, 1, 2, 5, 50]);
     }
 
     #[test]
-    fn lengths_fall_into_bins_and_only_what_is_longer_than_all_stays_apart() {
+    fn lengths_are_binned_and_only_the_longest_are_counted_separately() {
         // Lengths 1 to 5; index 0 is unused.
         let mut lengths = vec![99, 4, 2, 2, 1, 1];
         assert_eq!(shares(&lengths, 2), (vec![60.0, 30.0, 10.0], 0.0));

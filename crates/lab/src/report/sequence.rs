@@ -1,4 +1,4 @@
-//! What the sender sent and heard within a short window: segment numbers over time.
+//! Segment numbers over time, within a short window: segments sent, and acknowledgements received.
 
 use std::ops::Range;
 
@@ -14,13 +14,15 @@ use super::series::steps;
 use super::thin;
 use crate::record::{Comparison, SendKind, Sent, Trace, VariantRuns};
 
-/// Width and height of a panel: taller than others, for the gap between a line and its marks.
-const TALL: (u32, u32) = (800, 600);
+/// The width and height of a panel, in drawing units. It is taller than other panels, so that the gap
+/// between segments and acknowledgements is visible.
+const PANEL_SIZE: (u32, u32) = (800, 600);
 
-/// The fastest sender's segments in a panel; with more, marks and lines run together.
-const SEGMENTS: f64 = 700.0;
+/// The number of segments of the fastest sender in its panel. More would not be distinguishable.
+const MAX_SEGMENTS: f64 = 700.0;
 
-/// One panel for each variant with a trace; time is common, segments are each panel's own.
+/// Returns a panel for each variant with a trace. The time axis is common; each panel has its own
+/// range of segments.
 pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
     let traces: Vec<&Trace> = comparison.variants.iter().map(|v| &v.trace).collect();
     let window = window(&traces);
@@ -39,25 +41,27 @@ pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
             y_label: "segment number",
         };
         let count = |kind| trace.sent.iter().filter(|s| s.kind == kind).count();
-        let (needed, spurious) = (count(SendKind::Retransmit), count(SendKind::SpuriousRetransmit));
+        let needed = count(SendKind::Retransmit);
+        let spurious = count(SendKind::SpuriousRetransmit);
         let note = format!("{} retransmitted, {spurious} spuriously", needed + spurious);
         let label = format!("Segments sent by {} over time: {note}", variant.name);
-        let svg =
-            plot::svg(TALL, &label, |area, tips| draw(area, tips, &axes, &trace, &variant.name));
+        let svg = plot::svg(PANEL_SIZE, &label, |area, tips| {
+            draw(area, tips, &axes, &trace, &variant.name)
+        });
         Some(Panel::new(variant, &note, svg))
     };
     comparison.variants.iter().filter_map(panel).collect()
 }
 
-/// The part of the traces to show: short enough for the fastest sender, and where most variants
-/// retransmit something; the earliest of equals.
+/// Returns the window to show: short enough for the fastest sender, and the one in which most
+/// variants retransmit something; the earliest of equal ones.
 fn window(traces: &[&Trace]) -> Range<f64> {
     let whole = plot::span(traces.iter().flat_map(|t| t.sent.iter().map(|s| s.time_s)));
     let most = traces.iter().map(|t| t.sent.len()).max().unwrap_or(0);
-    // A recorder that stops at a number of segments stops first for the fastest sender.
+    // A recorder stops at a fixed number of segments, which the fastest sender reaches first.
     let fastest = traces.iter().filter(|t| t.sent.len() == most).filter_map(|t| t.sent.last());
     let end = plot::span(fastest.map(|s| s.time_s)).start.min(whole.end);
-    let length = (end - whole.start) * f64::min(SEGMENTS / most as f64, 1.0);
+    let length = (end - whole.start) * f64::min(MAX_SEGMENTS / most as f64, 1.0);
     if !length.is_finite() {
         return whole;
     }
@@ -74,7 +78,7 @@ fn window(traces: &[&Trace]) -> Range<f64> {
         .map_or(whole.start..end, |(_, window)| window)
 }
 
-/// What of a trace falls into the window.
+/// Returns the part of a trace within the window.
 fn within(trace: &Trace, window: &Range<f64>) -> Trace {
     let inside = |time: f64| window.start <= time && time <= window.end;
     Trace {
@@ -84,6 +88,7 @@ fn within(trace: &Trace, window: &Range<f64>) -> Trace {
     }
 }
 
+/// Draws a panel.
 fn draw(area: &Area<'_>, tips: &mut Tips, axes: &Axes<'_>, trace: &Trace, variant: &str) -> Drawn {
     let mut chart = plot::chart(area, axes)?;
     let line = steps(&thin::line(&trace.acked, 300), axes.x.end);
@@ -99,7 +104,8 @@ fn draw(area: &Area<'_>, tips: &mut Tips, axes: &Axes<'_>, trace: &Trace, varian
     let needed = marks(SendKind::Retransmit, 5);
     let spurious = marks(SendKind::SpuriousRetransmit, 5);
 
-    let (colour, ink) = (look::of(variant).ink.colour(), TEXT.colour());
+    let colour = look::of(variant).ink.colour();
+    let ink = TEXT.colour();
     chart.draw_series(new.into_iter().map(|at| Circle::new(at, 3, colour.filled())))?;
     chart.draw_series(needed.iter().map(|&at| TriangleMarker::new(at, 9, ink.filled())))?;
     let halos = spurious.iter().map(|&at| Cross::new(at, 9, PAPER.colour().stroke_width(9)));
@@ -120,13 +126,14 @@ fn draw(area: &Area<'_>, tips: &mut Tips, axes: &Axes<'_>, trace: &Trace, varian
     Ok(())
 }
 
-/// What was sent in a slice of time; none if nothing was.
+/// Describes the segments that were sent in a slice of time; none if there were none.
 fn sent_within(trace: &Trace, slice: &Range<f64>) -> Option<String> {
     let inside = || trace.sent.iter().filter(|s| slice.contains(&s.time_s));
     let segments = plot::span(inside().map(|s| s.segment));
     let again = inside().filter(|s| s.kind != SendKind::New).count();
     let segments = (segments.start <= segments.end).then_some(segments)?;
-    let (from, until) = (slice.start, slice.end);
+    let from = slice.start;
+    let until = slice.end;
     let which = plot::values(segments.start, segments.end);
     let again = if again > 0 { format!(", {again} of them again") } else { String::new() };
     Some(format!("{from:.3} to {until:.3} s: {} sent, {which}{again}", inside().count()))
@@ -136,6 +143,7 @@ fn sent_within(trace: &Trace, slice: &Range<f64>) -> Option<String> {
 mod tests {
     use super::*;
 
+    /// Returns a trace with a segment for each of these times; the one at `again_at` is a retransmission.
     fn sends(times: impl Iterator<Item = f64>, again_at: f64) -> Trace {
         let kind = |t| if t == again_at { SendKind::Retransmit } else { SendKind::New };
         let sent = times.map(|t| Sent { time_s: t, segment: t, kind: kind(t) });
@@ -150,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_names_what_was_sent_in_it() {
+    fn the_tooltip_of_a_slice_describes_its_segments() {
         let trace = sends((5..50).map(f64::from), 7.0);
         let text = sent_within(&trace, &(6.0..9.0));
         assert_eq!(text.as_deref(), Some("6.000 to 9.000 s: 3 sent, 6 to 8, 1 of them again"));
@@ -158,11 +166,11 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_trace_the_part_with_retransmissions_is_shown() {
+    fn the_window_of_a_long_trace_has_retransmissions() {
         let fast = sends((0..7001).map(f64::from), 4321.0);
         let slow = sends((0..70).map(|i| f64::from(i) * 100.0), 4400.0);
         let window = window(&[&fast, &slow]);
         assert!(window.contains(&4321.0) && window.contains(&4400.0), "{window:?}");
-        assert!((window.end - window.start - SEGMENTS).abs() < 1.0, "{window:?}");
+        assert!((window.end - window.start - MAX_SEGMENTS).abs() < 1.0, "{window:?}");
     }
 }

@@ -1,5 +1,4 @@
-//! A quantity over time, one panel per variant on common axes: the congestion window, the duplicate
-//! threshold.
+//! Quantities over time, such as the congestion window: one panel per variant, with common axes.
 
 use std::ops::Range;
 
@@ -8,110 +7,119 @@ use plotters::series::LineSeries;
 use plotters::style::Color;
 
 use super::panel::Panel;
-use super::plot::{self, Axes, PANEL};
+use super::plot::{self, Axes, PANEL_SIZE};
 use super::slice::{mean, within};
 use super::{look, palette, thin};
 use crate::rate::Scale;
 use crate::record::{Comparison, Trace, VariantRuns};
 use unruffled_scenario::Episode;
 
-/// Slices of time that a panel can show apart.
+/// The number of slices of time that a panel can resolve.
 const COLUMNS: usize = 400;
 
 /// A quantity over time.
 pub(super) struct TracedQuantity {
-    /// Its series in a trace.
+    /// The accessor of its series in a trace.
     pub(super) points: fn(&Trace) -> &[(f64, f64)],
-    /// Its name.
+    /// The name.
     pub(super) name: &'static str,
-    /// Its name on the axis, before the unit.
+    /// The name on the axis, before the unit.
     pub(super) axis: &'static str,
-    /// What its numbers are in.
-    pub(super) of: Of,
-    /// What it does between two points.
+    /// The dimension of its numbers.
+    pub(super) dimension: Dimension,
+    /// The course between two points.
     pub(super) between: Between,
 }
 
-/// What the numbers of a series are in.
+/// The dimension of a series, with the unit of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Of {
-    /// Mb/s.
-    Rates,
-    /// Segments.
+pub(super) enum Dimension {
+    /// Rates, in Mb/s.
+    Rate,
+    /// Numbers of segments.
     Segments,
-    /// Milliseconds.
-    Times,
+    /// Times, in milliseconds.
+    Time,
 }
 
-impl Of {
-    /// A unit for numbers up to `highest`: what makes it of the series' own, and its name.
+impl Dimension {
+    /// Returns the unit for numbers up to `highest`: the factor from the trace's unit, and the name.
     fn unit(self, highest: f64) -> (f64, &'static str) {
         match self {
             Self::Segments => (1.0, "segments"),
-            Self::Rates => {
+            Self::Rate => {
                 let scale = Scale::of([highest * 1e6]);
                 (scale.value(1e6), scale.name())
             }
-            Self::Times if highest >= 1e4 => (1e-3, "s"),
-            Self::Times => (1.0, "ms"),
+            Self::Time if highest >= 1e4 => (1e-3, "s"),
+            Self::Time => (1.0, "ms"),
         }
     }
 }
 
-/// What a quantity does between two points, and after the last.
+/// The course of a quantity between two points, and after the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Between {
-    /// It moves from one to the next.
-    Moves,
-    /// It stays as it is until it is something else: to the end.
-    Stays,
-    /// It is a mean from each point to the next: the last one only closes.
+    /// A straight line from one point to the next.
+    Line,
+    /// A constant until the next point; the last value holds until the end of the axis.
+    Step,
+    /// A mean from each point to the next; the last point only ends the series.
     Mean,
 }
 
 impl TracedQuantity {
     const fn new(
         points: fn(&Trace) -> &[(f64, f64)],
-        (name, axis): (&'static str, &'static str),
-        of: Of,
+        name: &'static str,
+        axis: &'static str,
+        dimension: Dimension,
         between: Between,
     ) -> Self {
-        Self { points, name, axis, of, between }
+        Self { points, name, axis, dimension, between }
     }
 }
 
-/// What arrives in order.
-pub(super) const DELIVERED: TracedQuantity =
-    TracedQuantity::new(|trace| &trace.delivered, ("Goodput", "goodput"), Of::Rates, Between::Mean);
+/// The goodput.
+pub(super) const DELIVERED: TracedQuantity = TracedQuantity::new(
+    |trace| &trace.delivered,
+    "Goodput",
+    "goodput",
+    Dimension::Rate,
+    Between::Mean,
+);
 
-/// The window.
+/// The congestion window.
 pub(super) const CWND: TracedQuantity = TracedQuantity::new(
     |trace| &trace.cwnd,
-    ("Congestion window", "cwnd"),
-    Of::Segments,
-    Between::Moves,
+    "Congestion window",
+    "cwnd",
+    Dimension::Segments,
+    Between::Line,
 );
 
-/// How many duplicates make a loss.
+/// The duplicate threshold.
 pub(super) const DUPTHRESH: TracedQuantity = TracedQuantity::new(
     |trace| &trace.dupthresh,
-    ("Duplicate threshold", "dupthresh"),
-    Of::Segments,
-    Between::Stays,
+    "Duplicate threshold",
+    "dupthresh",
+    Dimension::Segments,
+    Between::Step,
 );
 
-/// How long a segment may be in flight before it is sent again.
-pub(super) const PATIENCE: TracedQuantity = TracedQuantity::new(
+/// The time in flight after which a segment is retransmitted.
+pub(super) const RESEND_WAIT: TracedQuantity = TracedQuantity::new(
     |trace| &trace.patience,
-    ("Wait before resending", "wait"),
-    Of::Times,
-    Between::Stays,
+    "Wait before resending",
+    "wait",
+    Dimension::Time,
+    Between::Step,
 );
 
-/// A quantity of all variants, on common axes and in common units.
+/// The common axes and units of a quantity of all variants.
 struct Common {
     axes: (Range<f64>, Range<f64>),
-    /// What makes the units of the axes of the trace's own, and their names.
+    /// The units of the two axes: the factor from the trace's unit, and the name.
     time: (f64, &'static str),
     unit: (f64, &'static str),
 }
@@ -121,38 +129,42 @@ impl Common {
         let traces = || comparison.variants.iter().map(|v| (quantity.points)(&v.trace));
         let span = plot::span(traces().flatten().map(|p| p.0));
         let highest = plot::span(traces().flatten().map(|p| p.1)).end;
-        let (time, unit) = (plot::time_unit(span.end), quantity.of.unit(highest));
+        let time = plot::time_unit(span.end);
+        let unit = quantity.dimension.unit(highest);
         let x = span.start.min(0.0) * time.0..plot::round_up(span.end * time.0);
         Self { axes: (x, 0.0..highest * unit.0 * 1.05), time, unit }
     }
 
-    /// The series of a trace in these units.
+    /// Converts the series of a trace to these units.
     fn scaled(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
         let scaled = |p: (f64, f64)| (p.0 * self.time.0, p.1 * self.unit.0);
         thin::finite(points).map(scaled).collect()
     }
 }
 
-/// One panel for each variant that has the quantity.
+/// Returns a panel for each variant that has the quantity.
 pub(super) fn panels(comparison: &Comparison, quantity: &TracedQuantity) -> Vec<Panel> {
     let common = Common::of(comparison, quantity);
-    let (time, unit) = (common.time.1, common.unit.1);
-    let (x_label, y_label) = (format!("time ({time})"), format!("{} ({unit})", quantity.axis));
+    let time = common.time.1;
+    let unit = common.unit.1;
+    let x_label = format!("time ({time})");
+    let y_label = format!("{} ({unit})", quantity.axis);
     let (x, y) = common.axes.clone();
     let axes = Axes { x, y, x_label: &x_label, y_label: &y_label };
     let panel = |variant: &VariantRuns| {
         let all = common.scaled((quantity.points)(&variant.trace));
         let end = plot::span(all.iter().map(|p| p.0)).end;
         let between = |points: &[(f64, f64)]| match quantity.between {
-            Between::Moves => points.to_vec(),
-            Between::Stays => steps(points, axes.x.end),
+            Between::Line => points.to_vec(),
+            Between::Step => steps(points, axes.x.end),
             Between::Mean => steps(points, end),
         };
-        let (all, points) = (between(&all), between(&thin::line(&all, COLUMNS)));
+        let points = between(&thin::line(&all, COLUMNS));
+        let all = between(&all);
         points.first()?;
         let label = format!("{} of {} over time", quantity.name, variant.name);
         let colour = look::of(&variant.name).ink.colour();
-        let svg = plot::svg(PANEL, &label, |area, tips| {
+        let svg = plot::svg(PANEL_SIZE, &label, |area, tips| {
             let mut chart = plot::chart(area, &axes)?;
             let shade = |e: &Episode| {
                 let [from, until] = [e.from_s, e.until_s].map(|s| s * common.time.0);
@@ -160,7 +172,7 @@ pub(super) fn panels(comparison: &Comparison, quantity: &TracedQuantity) -> Vec<
                 Rectangle::new(corners, palette::SHADE.colour().filled())
             };
             chart.draw_series(comparison.episodes.iter().map(shade))?;
-            // A line of one point would not be seen.
+            // A line of a single point would be invisible.
             let only = (points.len() == 1).then(|| Circle::new(points[0], 4, colour.filled()));
             chart.draw_series(only)?;
             chart.draw_series(LineSeries::new(points, colour.stroke_width(3)))?;
@@ -178,35 +190,35 @@ pub(super) fn panels(comparison: &Comparison, quantity: &TracedQuantity) -> Vec<
     comparison.variants.iter().filter_map(panel).collect()
 }
 
-/// Slices of time that a table has.
-const PARTS: u32 = 8;
+/// The number of slices of time in a table.
+const TABLE_SLICES: u32 = 8;
 
-/// The panels as a table, heads first: for each variant that has the quantity, its mean in each eighth
-/// of the time.
+/// Returns the panels as a table, heads first: for each variant that has the quantity, its mean in
+/// each eighth of the time.
 pub(super) fn table(comparison: &Comparison, quantity: &TracedQuantity) -> Vec<Vec<String>> {
     let common = Common::of(comparison, quantity);
     let end = common.axes.0.end;
-    let edge = |i: u32| end * f64::from(i) / f64::from(PARTS);
-    let head = (0..PARTS).map(|i| plot::values(edge(i), edge(i + 1)));
+    let edge = |i: u32| end * f64::from(i) / f64::from(TABLE_SLICES);
+    let head = (0..TABLE_SLICES).map(|i| plot::values(edge(i), edge(i + 1)));
     let unit = format!("{}, {} at {}", quantity.axis, common.unit.1, common.time.1);
     let mut lines = vec![[unit].into_iter().chain(head).collect()];
     let line = |variant: &VariantRuns| -> Option<Vec<String>> {
         let points = common.scaled((quantity.points)(&variant.trace));
         let last = points.last()?.0;
         let line = match quantity.between {
-            Between::Moves => points,
-            Between::Stays => steps(&points, end),
+            Between::Line => points,
+            Between::Step => steps(&points, end),
             Between::Mean => steps(&points, last),
         };
         let cell = |i: u32| mean(&line, &(edge(i)..edge(i + 1)));
         let cell = |i: u32| cell(i).map_or_else(|| "–".to_owned(), plot::value);
-        Some([variant.name.clone()].into_iter().chain((0..PARTS).map(cell)).collect())
+        Some([variant.name.clone()].into_iter().chain((0..TABLE_SLICES).map(cell)).collect())
     };
     lines.extend(comparison.variants.iter().filter_map(line));
     lines
 }
 
-/// The corners of a line that keeps each value until the next, the last one until `end`.
+/// Returns the corners of a step function through the points; the last value holds until `end`.
 pub(super) fn steps(points: &[(f64, f64)], end: f64) -> Vec<(f64, f64)> {
     let ends = points.iter().skip(1).map(|p| p.0).chain([end]);
     let mut corners: Vec<(f64, f64)> = Vec::with_capacity(2 * points.len());
@@ -225,24 +237,24 @@ mod tests {
     use crate::record::fake;
 
     #[test]
-    fn a_series_of_one_point_is_seen() {
+    fn a_series_of_one_point_is_drawn_as_a_dot() {
         let mut comparison = fake::comparison();
-        let seen = |comparison: &Comparison| {
+        let dots = |comparison: &Comparison| {
             let panels = panels(comparison, &CWND);
             panels.iter().filter(|panel| panel.svg.contains("<circle")).count()
         };
-        assert_eq!(seen(&comparison), 0);
+        assert_eq!(dots(&comparison), 0);
         comparison.variants[0].trace.cwnd.truncate(1);
-        assert_eq!(seen(&comparison), 1);
+        assert_eq!(dots(&comparison), 1);
     }
 
     #[test]
-    fn units_of_axes_follow_what_is_drawn() {
-        let units = |of: Of, highest: f64| of.unit(highest);
-        assert_eq!(units(Of::Rates, 95_000.0), (1e-3, "Gb/s"));
-        assert_eq!(units(Of::Rates, 0.02), (1e3, "kb/s"));
-        assert_eq!(units(Of::Times, 900.0), (1.0, "ms"));
-        assert_eq!(units(Of::Times, 12_000.0), (1e-3, "s"));
+    fn the_units_of_axes_suit_the_data() {
+        let units = |dimension: Dimension, highest: f64| dimension.unit(highest);
+        assert_eq!(units(Dimension::Rate, 95_000.0), (1e-3, "Gb/s"));
+        assert_eq!(units(Dimension::Rate, 0.02), (1e3, "kb/s"));
+        assert_eq!(units(Dimension::Time, 900.0), (1.0, "ms"));
+        assert_eq!(units(Dimension::Time, 12_000.0), (1e-3, "s"));
         let mut comparison = fake::comparison();
         comparison.variants.truncate(1);
         let trace = &mut comparison.variants[0].trace;
@@ -260,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_keeps_its_value_until_the_next() {
+    fn a_step_holds_until_the_next_value() {
         let corners = steps(&[(0.0, 3.0), (1.0, 3.0), (2.0, 5.0)], 4.0);
         assert_eq!(corners, [(0.0, 3.0), (2.0, 3.0), (2.0, 5.0), (4.0, 5.0)]);
     }

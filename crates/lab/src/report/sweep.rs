@@ -1,4 +1,5 @@
-//! A sweep as a page: where each sender wins, and a heat map of senders by the values of each key.
+//! The report of a sweep: the standings of the senders, and for each key a heat map of senders by
+//! values.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +9,10 @@ use unruffled_units::count;
 use super::page::{self, colours, style_of};
 use crate::grid::{self, Sweep};
 
-/// Columns of a heat map at most: numbers that are more are put together in spans.
-const MOST: usize = 12;
+/// The most columns of numbers in a heat map; more numbers are grouped into spans.
+const MAX_COLUMNS: usize = 12;
 
-/// The page. The same sweep gives the same bytes.
+/// Returns the report of a sweep. The same sweep gives the same bytes.
 pub fn sweep(sweep: &Sweep) -> String {
     let plan = sweep.plan();
     let percent = |share: f64| format!("{:.1}", share * 100.0);
@@ -52,15 +53,16 @@ pub fn sweep(sweep: &Sweep) -> String {
     page::page("sweep.html", contents)
 }
 
-/// What a key is set to, in order, each with its points; many numbers are put together in spans of about
-/// as many points.
+/// Returns the values of a key, each with its points: texts in the order of their first point, then
+/// numbers in ascending order. Many numbers are grouped into spans with about the same number of
+/// values.
 fn columns(values: &[grid::Value]) -> Vec<(String, Vec<usize>)> {
     let mut texts: Vec<(String, Vec<usize>)> = Vec::new();
     let mut numbers: BTreeMap<u64, (f64, Vec<usize>)> = BTreeMap::new();
     for (point, value) in values.iter().enumerate() {
         match value {
             grid::Value::Number(number) => {
-                // In the order of the numbers, of which none is negative.
+                // The bits of numbers that are not negative have the order of the numbers.
                 numbers.entry(number.to_bits()).or_insert((*number, Vec::new())).1.push(point);
             }
             grid::Value::Text(text) => match texts.iter_mut().find(|(known, _)| known == text) {
@@ -76,12 +78,12 @@ fn columns(values: &[grid::Value]) -> Vec<(String, Vec<usize>)> {
             if of.len() == 1 { ends[0].to_string() } else { format!("{} to {}", ends[0], ends[1]) };
         (name, of.iter().flat_map(|(_, points)| points.iter().copied()).collect())
     };
-    let each = if numbers.len() > MOST { numbers.len().div_ceil(MOST) } else { 1 };
+    let each = if numbers.len() > MAX_COLUMNS { numbers.len().div_ceil(MAX_COLUMNS) } else { 1 };
     texts.extend(numbers.chunks(each).map(span));
     texts
 }
 
-/// Three digits of a number.
+/// Rounds a number to three digits.
 fn short(number: f64) -> f64 {
     format!("{number:.2e}").parse().unwrap_or(number)
 }
@@ -93,7 +95,7 @@ mod tests {
     use crate::grid::{Grid, Plan};
 
     #[test]
-    fn the_page_has_a_cell_for_each_sender_and_value_and_needs_nothing_else() {
+    fn the_report_has_a_cell_for_each_sender_and_value_and_refers_to_nothing_outside() {
         let text = "scenario = 'half-late'\nvariants = ['sack', 'rack']\nseeds = 1\n\
                     [grid]\nalternate.extra = ['20 ms', '40 ms']\nalternate.packets = ['data', 'both']\n";
         let set = ["duration=1 s".to_owned()];
@@ -116,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn many_numbers_are_put_together_in_order() {
+    fn many_numbers_are_grouped_in_order() {
         let values: Vec<_> = (0..30).rev().map(|n| grid::Value::Number(f64::from(n))).collect();
         let columns = columns(&values);
         assert_eq!(columns.len(), 10);

@@ -1,11 +1,11 @@
-//! Fewer points, the same picture.
+//! Reduction of points that does not change the drawing.
 
 use std::collections::HashSet;
 
-/// At most four points for each of `columns` slices of time: the first, the lowest, the highest and
-/// the last, which draw the same line as all of them (M4: Jugel et al., VLDB 2014).
+/// Returns at most four points for each of `columns` slices of time: the first, the lowest, the
+/// highest and the last. They give the same line as all points (M4: Jugel et al., VLDB 2014).
 ///
-/// Points must be in order of time; those that are no numbers go.
+/// The points must be in order of time; those that are not finite are dropped.
 pub fn line(points: &[(f64, f64)], columns: usize) -> Vec<(f64, f64)> {
     let points: Vec<_> = finite(points).collect();
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
@@ -37,9 +37,9 @@ pub fn line(points: &[(f64, f64)], columns: usize) -> Vec<(f64, f64)> {
     kept
 }
 
-/// The first dot in each cell of a grid; later ones would lie on top of it.
+/// Returns the first dot in each cell of a grid; later ones would cover it.
 ///
-/// `place` maps a dot to drawing units, `cell` is the side of a cell in them.
+/// `place` maps a dot to drawing units; `cell` is the side of a cell in drawing units.
 pub fn dots<T>(
     dots: impl IntoIterator<Item = T>,
     cell: i32,
@@ -53,7 +53,7 @@ pub fn dots<T>(
     dots.into_iter().filter(free).collect()
 }
 
-/// The points that are numbers.
+/// Returns the points with finite coordinates.
 pub fn finite(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
     points.iter().copied().filter(|p| p.0.is_finite() && p.1.is_finite())
 }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_line_stays_as_it_is() {
+    fn a_short_line_is_not_changed() {
         let points = [(0.0, 1.0), (1.0, 5.0), (2.0, 2.0)];
         assert_eq!(line(&points, 10), points);
     }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn of_dots_on_top_of_each_other_one_remains() {
+    fn one_of_several_dots_in_a_cell_remains() {
         let kept = dots([(0, 0), (1, 1), (3, 0), (-1, 0)], 3, |&dot| dot);
         assert_eq!(kept, [(0, 0), (3, 0), (-1, 0)]);
     }

@@ -11,7 +11,7 @@ impl Store {
     /// Passes all runs as CSV to `line`: a header, then a line for each flow.
     ///
     /// # Errors
-    /// The file is damaged, or `line` fails.
+    /// A damaged file, or a failure of `line`.
     pub fn csv(&self, mut line: impl FnMut(&[u8]) -> std::io::Result<()>) -> Result<(), Error> {
         let mut read = || -> rusqlite::Result<Result<(), Error>> {
             let mut query = self.connection.prepare(
@@ -25,8 +25,7 @@ impl Store {
                 if blake3::hash(&bytes).as_bytes()[..] != row.get::<_, Vec<u8>>(7)? {
                     return Ok(Err(self.error(StoreError::Damaged)));
                 }
-                // Records of other versions of the model may have other fields. The header has
-                // those of the first record.
+                // Records of other versions may have other fields. The header has those of the first.
                 let Ok(record) = ciborium::from_reader::<ciborium::Value, _>(bytes.as_slice())
                 else {
                     return Ok(Err(self.error(StoreError::NoRecord)));
@@ -48,13 +47,13 @@ impl Store {
                     }));
                     writer.write_record(&cells).expect("memory takes every write");
                     let text = writer.into_inner().expect("memory takes every write");
-                    if let Err(error) = line(&text) {
-                        return Ok(Err(Error::output(Path::new("the CSV file"), error)));
+                    if let Err(reason) = line(&text) {
+                        return Ok(Err(Error::output(Path::new("the CSV file"), reason)));
                     }
                 }
             }
             if heads.is_empty() {
-                // Without runs, the file has the header only.
+                // A store without runs gives the header alone.
                 let flow = ciborium::Value::serialized(&FlowRecord::default());
                 let mut writer = csv::Writer::from_writer(Vec::new());
                 write_header(&mut writer, &fields(&flow.expect("has names for keys")));
@@ -67,10 +66,10 @@ impl Store {
     }
 }
 
-/// The name and the value of a flow's field.
+/// A field of a flow: its name and its value.
 type Field = (String, String);
 
-/// Writes the header, and returns the names of `fields`.
+/// Writes the header and returns the names of `fields`.
 fn write_header(writer: &mut csv::Writer<Vec<u8>>, fields: &[Field]) -> Vec<String> {
     let fixed = ["run", "model", "made_for", "variant", "seed", "seconds", "flow"];
     let heads: Vec<String> = fields.iter().map(|(name, _)| name.clone()).collect();
@@ -86,7 +85,7 @@ fn flows(record: &ciborium::Value) -> Vec<Vec<Field>> {
     flows.filter_map(|(_, flows)| flows.as_array()).flatten().map(fields).collect()
 }
 
-/// Returns the fields of a flow, in their order.
+/// Returns the fields of a flow, in order.
 fn fields(flow: &ciborium::Value) -> Vec<Field> {
     let text = |value: &ciborium::Value| match value {
         ciborium::Value::Text(text) => text.clone(),

@@ -49,7 +49,7 @@ fn a_stored_record_is_read_back_bit_for_bit() {
 }
 
 #[test]
-fn a_full_disk_is_an_error_and_keeps_the_stored_runs() {
+fn a_full_disk_is_an_error_and_stored_runs_survive() {
     let store = Store::in_memory().expect("opens");
     put(&store, 1, &record(1.0));
     let limit = "SELECT page_count FROM pragma_page_count";
@@ -65,20 +65,21 @@ fn a_full_disk_is_an_error_and_keeps_the_stored_runs() {
         record: &large,
         took: Duration::ZERO,
     };
-    let message = store.put(&run).expect_err("has no room").to_string();
+    let refused = store.put(&run).expect_err("has no room").to_string();
     assert_eq!(
-        message,
+        refused,
         "memory: no room left on its disk: expected some, or another file by --store"
     );
     assert!(store.has(&key(1)).expect("reads"));
 }
 
 #[test]
-fn several_threads_can_create_a_file_at_once() {
+fn several_threads_can_create_a_store_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     for round in 0..50 {
         let path = folder.path().join(format!("{round}.sqlite"));
-        let (path, start) = (&path, &Barrier::new(4));
+        let path = &path;
+        let start = &Barrier::new(4);
         std::thread::scope(|scope| {
             for seed in 1..=4 {
                 scope.spawn(move || {
@@ -110,7 +111,7 @@ fn a_stored_run_is_not_replaced() {
 }
 
 #[test]
-fn a_key_depends_on_what_determines_a_run_and_not_on_names() {
+fn a_key_depends_on_all_that_determines_a_run_and_not_on_names() {
     let scenario = |settings: &[&str]| {
         let settings: Vec<String> = settings.iter().map(|s| (*s).to_owned()).collect();
         Scenario::load("rr-3", &settings).expect("good settings")
@@ -136,7 +137,7 @@ fn a_key_depends_on_what_determines_a_run_and_not_on_names() {
 fn a_file_that_is_not_a_store_is_rejected_and_not_changed() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = folder.path().join("text.sqlite");
-    std::fs::write(&text, "text of another program\n".repeat(100)).expect("can be written");
+    std::fs::write(&text, "some other text\n".repeat(100)).expect("can be written");
     let foreign = folder.path().join("foreign.sqlite");
     let connection = Connection::open(&foreign).expect("opens");
     connection.execute_batch("CREATE TABLE run (a); INSERT INTO run VALUES (1)").expect("fits");
@@ -146,11 +147,7 @@ fn a_file_that_is_not_a_store_is_rejected_and_not_changed() {
         let message = Store::open(path).err().expect("is refused").to_string();
         let expected = format!("{}: not a store of runs: expected another file", path.display());
         assert_eq!(message, expected);
-        assert!(
-            std::fs::read(path).expect("is there") == before,
-            "{} is as it was",
-            path.display()
-        );
+        assert!(std::fs::read(path).expect("is there") == before, "{} has changed", path.display());
     }
 }
 
@@ -160,14 +157,14 @@ fn a_file_of_another_layout_is_rejected() {
     let path = folder.path().join("runs.sqlite");
     drop(Store::open(&path).expect("opens"));
     let connection = Connection::open(&path).expect("opens");
-    connection.pragma_update(None, "user_version", LAYOUT + 1).expect("can be set");
+    connection.pragma_update(None, "user_version", LAYOUT_VERSION + 1).expect("can be set");
     drop(connection);
     let message = Store::open(&path).err().expect("is refused").to_string();
     assert!(message.contains("made by another version of unruffled"), "{message}");
 }
 
 #[test]
-fn a_damaged_record_or_file_is_an_error() {
+fn a_damaged_record_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("runs.sqlite");
     let store = Store::open(&path).expect("opens");
@@ -182,7 +179,7 @@ fn a_damaged_record_or_file_is_an_error() {
     assert!(message.contains("damaged: remove the file, or give another by --store"), "{message}");
     drop(store);
 
-    // SQLite detects damage to its own structures.
+    // Damage that SQLite itself detects.
     let mut bytes = std::fs::read(&path).expect("is there");
     let half = bytes.len() / 2;
     bytes[100..half].fill(0x5A);
@@ -217,11 +214,11 @@ fn reading_changes_nothing_and_does_not_wait_for_a_writer() {
         assert!(began.elapsed() < BUSY_TIMEOUT / 2);
     }
     let none = folder.path().join("none.sqlite");
-    assert!(Store::look(&none).is_err() && !none.exists(), "none is made");
+    assert!(Store::look(&none).is_err() && !none.exists(), "no file is created");
 }
 
 #[test]
-fn pruning_removes_the_requested_runs() {
+fn pruning_removes_the_selected_runs() {
     let store = Store::in_memory().expect("opens");
     for seed in 1..=3 {
         put(&store, seed, &record(1.0));
@@ -239,17 +236,17 @@ fn pruning_removes_the_requested_runs() {
 }
 
 #[test]
-fn damaged_runs_are_not_exported() {
+fn damaged_records_are_not_exported() {
     let store = Store::in_memory().expect("opens");
     put(&store, 1, &record(7.5));
     let csv = || {
         let mut text = Vec::new();
-        let written = store.csv(|line| std::io::Write::write_all(&mut text, line));
-        written.map(|()| String::from_utf8(text).expect("is text")).map_err(|e| e.to_string())
+        let result = store.csv(|line| std::io::Write::write_all(&mut text, line));
+        result.map(|()| String::from_utf8(text).expect("is text")).map_err(|e| e.to_string())
     };
     let change = |change: &str| store.connection.execute(change, []).expect("can be changed");
     change("UPDATE run SET key = x'0102'");
-    assert!(csv().expect("reads").contains("\n0102,"), "the short key is exported as it is");
+    assert!(csv().expect("reads").contains("\n0102,"), "a short key is printed whole");
     change("UPDATE run SET hash = zeroblob(32)");
     let message = csv().expect_err("is damaged");
     assert!(message.contains("damaged: remove the file, or give another by --store"), "{message}");
@@ -261,7 +258,7 @@ fn damaged_runs_are_not_exported() {
 }
 
 #[test]
-fn csv_without_runs_has_the_same_header() {
+fn the_csv_of_an_empty_store_has_the_usual_header() {
     let store = Store::in_memory().expect("opens");
     let csv = || {
         let mut text = Vec::new();

@@ -83,7 +83,7 @@ pub fn columns(comparison: &Comparison) -> Vec<Column> {
 }
 
 /// The short heads of the columns that are omitted first if there is no room, in this order.
-pub(crate) const DISPENSABLE: [&str; 3] =
+pub(crate) const DISPENSABLE_COLUMNS: [&str; 3] =
     [metric::DUPTHRESH.short, metric::DSACKS.short, metric::REORDERING_EVENTS.short];
 
 impl Column {

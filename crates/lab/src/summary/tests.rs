@@ -125,7 +125,7 @@ fn single_runs_with_the_same_digits_share_the_lead() {
 }
 
 #[test]
-fn variants_with_the_same_digits_share_the_lead_whatever_their_intervals() {
+fn variants_with_the_same_digits_share_the_lead_despite_small_intervals() {
     let text = sentence(&[("rr-ta", &[8.1211, 8.1212]), ("rack", &[8.1221, 8.1222])]);
     assert!(text.starts_with("rr-ta and rack share the lead at 8.12 Mb/s"), "{text}");
 }

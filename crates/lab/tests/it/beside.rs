@@ -1,5 +1,5 @@
-//! What reordering costs a transfer that shares its path, by the captures of those who share it,
-//! against what it gets in the simulator where all is in order.
+//! The cost of reordering for transfers that share a path: the estimates from their captures, compared
+//! with simulations of the same path in order.
 
 use unruffled_capture::{Analysis, Analyzer, Limits, Source, read};
 use unruffled_lab::cancel::never;
@@ -11,13 +11,13 @@ use unruffled_measure::{End, FlowId, Monitor, Passage};
 use unruffled_tcp::{Segment, Variant};
 use unruffled_units::Instant;
 
-/// Transfers that share the path.
+/// The number of transfers that share the path.
 const FLOWS: usize = 3;
 
-/// A capture of each flow at its sender.
-struct Each<'a>(Vec<Capture<&'a mut Vec<u8>>>);
+/// Captures of all flows, each at its sender.
+struct SenderCaptures<'a>(Vec<Capture<&'a mut Vec<u8>>>);
 
-impl Monitor for Each<'_> {
+impl Monitor for SenderCaptures<'_> {
     fn opened(&mut self, flow: FlowId, source: u32, now: Instant) {
         self.0[source as usize].opened(flow, source, now);
     }
@@ -27,7 +27,8 @@ impl Monitor for Each<'_> {
     }
 }
 
-/// What all together get, in bits per second, and the capture of each.
+/// Simulates flows of `sender` that share a path, and returns their total goodput in bits per second,
+/// and the analysis of each flow's capture.
 fn shared(sender: &str, delayed: &str) -> (f64, Vec<Analysis>) {
     let text = format!(
         "name = 'shared'\nduration = '10 s'\nvariants = ['sack']\n\
@@ -42,10 +43,10 @@ fn shared(sender: &str, delayed: &str) -> (f64, Vec<Analysis>) {
     let captures = octets.iter_mut().zip(0..).map(|(octets, source)| {
         Capture::at(End::Sender, octets).expect("memory takes it").of(source)
     });
-    let mut each = Each(captures.collect());
+    let mut captures = SenderCaptures(captures.collect());
     let variant = Variant::parse(sender).expect("is a sender");
-    let ran = run::record(&scenario, &variant, 1, Some(&mut each), never()).expect("runs");
-    each.0.into_iter().for_each(|capture| capture.finish().expect("memory takes it"));
+    let ran = run::record(&scenario, &variant, 1, Some(&mut captures), never()).expect("runs");
+    captures.0.into_iter().for_each(|capture| capture.finish().expect("memory takes it"));
     let found = octets.into_iter().map(|octets| {
         let source = Source::new(Box::new(std::io::Cursor::new(octets)), None).expect("a capture");
         let mut analyzer = Analyzer::new(Limits::default());
@@ -55,19 +56,21 @@ fn shared(sender: &str, delayed: &str) -> (f64, Vec<Analysis>) {
     (ran.flows.iter().map(|flow| flow.goodput_bps).sum(), found.collect())
 }
 
-/// Many are late by more than the sender waits.
-const LATE: &str = "delayed = { fraction = '8 %', mean = '50 ms', deviation = '17 ms' }";
+/// Many packets are late by more than the sender waits.
+const DELAYS: &str = "delayed = { fraction = '8 %', mean = '50 ms', deviation = '17 ms' }";
 
-/// Late packets leave a sender that waits longer fast enough for three of them to fill the path.
-const FULL: &str = "delayed = { fraction = '5 %', mean = '70 ms', deviation = '23 ms' }";
+/// Packets are late, but three flows of a sender that waits longer still fill the path.
+const DELAYS_WITH_FULL_PATH: &str =
+    "delayed = { fraction = '5 %', mean = '70 ms', deviation = '23 ms' }";
 
+/// Returns the transfer of the first connection.
 fn first<'a>(found: &'a [Transfer<'a>]) -> &'a Transfer<'a> {
     found.iter().find(|transfer| transfer.connection == 0).expect("is there")
 }
 
 #[test]
-fn those_who_share_a_path_gain_no_more_than_their_part_of_it() {
-    let (all_bps, mut captures) = shared("sack", LATE);
+fn the_cost_for_flows_that_share_a_path_is_relative_to_their_share_of_it() {
+    let (all_bps, mut captures) = shared("sack", DELAYS);
     let (most_bps, _) = shared("sack", "");
     let others = captures.split_off(1);
     let mut together = captures.remove(0);
@@ -82,8 +85,8 @@ fn those_who_share_a_path_gain_no_more_than_their_part_of_it() {
 }
 
 #[test]
-fn what_it_costs_is_not_told_where_others_who_are_not_seen_fill_the_path() {
-    let (_, captures) = shared("rack+cubic", FULL);
+fn the_cost_is_unknown_if_flows_outside_the_capture_fill_the_path() {
+    let (_, captures) = shared("rack+cubic", DELAYS_WITH_FULL_PATH);
     let mut found = transfers(&captures[0]);
     price("c", &mut found, never());
     let cost = first(&found).cost.as_ref().expect("reordering slowed it");

@@ -1,17 +1,18 @@
-//! What every sender does, to the bit: checksums of runs against those of `checksums.txt`.
+//! Comparison of the results of all senders with `checksums.txt`, bit for bit.
 //!
-//! A change that is not meant to change what a sender does leaves that file as it is. One that is
-//! meant to writes it anew, and its commit says which runs changed and why.
+//! A change that must not affect senders leaves that file as it is. An intended change of results
+//! rewrites it, and the commit message lists the changed runs and the reason.
 //!
-//! A checksum covers the row of the run and all that was counted and recorded of its flows and
-//! links: each segment that was sent, where the scenario records `sequence`. The runs are those of
+//! A checksum covers the row of the run and the records of its flows and links, with each segment if
+//! the scenario records `sequence`. The runs are those of
 //!
-//! * each row of the table of senders, alone and with each set of parts that it takes, over each
-//!   scenario that ships with the program and those of `tests/checksums`,
-//! * each row with each of its parameters set to another value, over two of them,
+//! * each row of the table of senders, alone and with each set of parts that it accepts, over each
+//!   built-in scenario and those of `tests/checksums`,
+//! * each row with each of its parameters set to another value, over two of these scenarios,
 //! * the senders of each experiment with a scenario of its own.
 //!
-//! The last bits of `exp` and `ln` are the C library's: a machine with another one may differ.
+//! The last bits of `exp` and `ln` depend on the C library, so the checksums may differ on a machine
+//! with another one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -24,10 +25,10 @@ use unruffled_lab::cancel::never;
 use unruffled_lab::run::{record, row};
 use unruffled_tcp::{ROWS, Variant};
 
-/// Set to anything, it has the test write the file in place of checking it.
-const REWRITE: &str = "UNRUFFLED_WRITE_CHECKSUMS";
+/// The environment variable with which the test writes the file and does not check it.
+const REWRITE_VARIABLE: &str = "UNRUFFLED_WRITE_CHECKSUMS";
 
-/// The scenarios, each with what makes it short.
+/// The scenarios, each with overrides that shorten it.
 const SCENARIOS: &[(&str, &[&str])] = &[
     ("rr-3", &["duration=12 s", "warmup=2 s", "record.series=sequence"]),
     ("dcr-4", &["duration=8 s", "warmup=1 s", "record.series=sequence"]),
@@ -61,15 +62,17 @@ const SCENARIOS: &[(&str, &[&str])] = &[
     ("spread", &[]),
 ];
 
+/// The scenarios of `tests/checksums`.
 const OWN: &[(&str, &str)] = &[
     ("harsh", include_str!("../checksums/harsh.toml")),
     ("shared", include_str!("../checksums/shared.toml")),
     ("spread", include_str!("../checksums/spread.toml")),
 ];
 
-/// The scenarios that senders with another value of a parameter meet.
+/// The scenarios for senders with another value of a parameter.
 const WITH_PARAMETERS: [&str; 2] = ["burst", "harsh"];
 
+/// The sets of parts that are added to senders.
 const PARTS: [&str; 8] = [
     "",
     "+cubic",
@@ -81,20 +84,20 @@ const PARTS: [&str; 8] = [
     "+westwood+eifel+f-rto",
 ];
 
-/// What is run: the scenario's name and itself, the sender's name with what is set of it and itself.
+/// A run: the names of the scenario and of the sender with its changed parameter, then both of them.
 type Job = ((String, String), Scenario, Variant);
 
 #[test]
-fn every_sender_does_what_it_did() {
+fn the_results_of_all_senders_are_unchanged() {
     let jobs: Vec<Job> = senders().into_iter().chain(experiments()).collect();
     let count = jobs.len();
     let sums =
         jobs.into_par_iter().map(|(name, scenario, variant)| (name, sum(&scenario, &variant)));
     let sums: BTreeMap<(String, String), String> = sums.collect();
-    assert_eq!(sums.len(), count, "each run has a name of its own");
+    assert_eq!(sums.len(), count, "the names of runs are unique");
 
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/checksums.txt");
-    if std::env::var_os(REWRITE).is_some() {
+    if std::env::var_os(REWRITE_VARIABLE).is_some() {
         let mut text = String::new();
         for ((scenario, sender), sum) in &sums {
             writeln!(text, "{scenario} {sender} {sum}").expect("memory takes it");
@@ -128,14 +131,14 @@ fn every_sender_does_what_it_did() {
     assert!(
         differ.is_empty(),
         "{} of {} runs are not those of tests/checksums.txt:\n{shown}\n\
-         If they are meant to differ, write the file anew, and say in the commit why:\n  \
-         {REWRITE}=1 cargo test -p unruffled-lab --test it checksums",
+         If the change is intended, rewrite the file, and give the reason in the commit:\n  \
+         {REWRITE_VARIABLE}=1 cargo test -p unruffled-lab --test it checksums",
         differ.len(),
         sums.len(),
     );
 }
 
-/// The senders of the table, with parts and with parameters.
+/// Returns the runs of the senders of the table, with parts and with parameters.
 fn senders() -> Vec<Job> {
     let scenarios = SCENARIOS.iter().map(|(name, overrides)| (*name, load(name, overrides)));
     let scenarios: BTreeMap<&str, Scenario> = scenarios.collect();
@@ -146,13 +149,13 @@ fn senders() -> Vec<Job> {
     };
     for row in ROWS {
         for parts in PARTS {
-            // Not every sender takes every part.
+            // Not every sender accepts every part.
             let Some(variant) = Variant::named(&format!("{}{parts}", row.name)) else { continue };
             scenarios.keys().for_each(|scenario| add(scenario, variant.name(), &variant));
         }
         let plain = Variant::named(row.name).expect("is in the table");
         let parts = PARTS.iter().filter(|part| ["+cubic", "+westwood"].contains(part));
-        // A part brings its parameters to the one sender that stands for all.
+        // The parameters of a part are tested with one sender.
         let composed = parts.filter(|_| row.name == "sack");
         let composed = composed.filter_map(|p| Variant::named(&format!("{}{p}", row.name)));
         for variant in std::iter::once(plain).chain(composed) {
@@ -164,8 +167,8 @@ fn senders() -> Vec<Job> {
     jobs
 }
 
-/// The sender with one parameter at a time set to another value: every other choice, and of numbers
-/// the smallest and one above the default.
+/// Returns the sender with one parameter at a time set to another value: each other choice, or the
+/// smallest number and one above the default.
 fn with_parameters(variant: &Variant) -> Vec<(String, Variant)> {
     let mut all = Vec::new();
     for (parameter, value) in variant.parameters() {
@@ -180,7 +183,7 @@ fn with_parameters(variant: &Variant) -> Vec<(String, Variant)> {
         for text in texts {
             let plain = text.trim_end_matches(" segments").trim_end_matches(" segment");
             let plain = plain.trim_end_matches(" cwnd");
-            // Whole numbers are cut off rather than rounded.
+            // A parameter that is a whole number rejects decimals, so try the text without them.
             let whole = plain.split('.').next().unwrap_or(plain);
             let mut other = variant.clone();
             let set = [plain, whole].into_iter().find(|t| other.set(parameter.name, t).is_ok());
@@ -195,7 +198,7 @@ fn with_parameters(variant: &Variant) -> Vec<(String, Variant)> {
     all
 }
 
-/// The first six seconds of the experiments that have a scenario of their own, with their senders.
+/// Returns runs of the first six seconds of the experiments that have a scenario of their own.
 fn experiments() -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
     for (id, text) in experiment_files() {
@@ -219,7 +222,7 @@ fn experiments() -> Vec<Job> {
     jobs
 }
 
-/// The experiments that ship with the program: id and TOML.
+/// Returns the built-in experiments: id and TOML.
 fn experiment_files() -> Vec<(String, String)> {
     let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../papers/experiments");
     let folders = fs::read_dir(papers).expect("the papers").map(|entry| entry.expect("is there"));
@@ -232,6 +235,7 @@ fn experiment_files() -> Vec<(String, String)> {
     files.map(|entry| read(entry.expect("is there").path())).collect()
 }
 
+/// Loads a built-in scenario, or one of `tests/checksums`.
 fn load(name: &str, overrides: &[&str]) -> Scenario {
     let overrides: Vec<String> = overrides.iter().map(|s| (*s).to_owned()).collect();
     let own = OWN.iter().find(|(own, _)| *own == name);
@@ -242,7 +246,7 @@ fn load(name: &str, overrides: &[&str]) -> Scenario {
     scenario.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The checksum of all that a run leaves behind.
+/// Runs a scenario and returns the checksum of its row and record.
 fn sum(scenario: &Scenario, variant: &Variant) -> String {
     let record = record(scenario, variant, 1, None, never()).expect("a loaded scenario runs");
     let row = row(scenario, variant, 1, &record);
@@ -251,7 +255,7 @@ fn sum(scenario: &Scenario, variant: &Variant) -> String {
 }
 
 #[test]
-fn every_scenario_that_ships_with_the_program_is_among_them() {
+fn all_built_in_scenarios_are_covered() {
     for (name, _) in unruffled_scenario::BUILTIN {
         assert!(SCENARIOS.iter().any(|(known, _)| known == name), "{name} is missing");
     }

@@ -1,5 +1,5 @@
-//! The loop closes: over the path that is fitted to a capture, the sender that was captured delivers
-//! about what the capture shows, and packets are as late.
+//! Comparison of fitted paths with the original ones: over the path that is fitted to a capture, the
+//! captured sender has about the same goodput, and packets about the same lateness.
 
 use super::one_link::scenario;
 use super::paths::{CASES, analysed};
@@ -11,17 +11,18 @@ use unruffled_lab::{Scenario, run};
 use unruffled_measure::End;
 use unruffled_tcp::Variant;
 
-/// How many of the fitted paths give a goodput within 15 % of what was captured, and on how many the
-/// sender ranked first is within 5 % of the best.
-const WITHIN: usize = 20;
+/// The number of fitted paths with a goodput within 15 % of the captured one, and of those whose best
+/// sender is within 5 % of the best sender on the original path.
+const MIN_CASES: usize = 20;
 
-/// Runs of a sender over a path.
+/// The runs of a sender over a path.
 const SEEDS: u64 = 10;
 
-/// Senders that are ranked.
+/// The senders that are ranked.
 const SENDERS: [&str; 5] = ["sack", "linux-reordering+cubic", "rack+cubic", "rr-ta", "unruffled"];
 
-/// What each delivers over a path, the mean of so many seeds that bursts of loss are had alike.
+/// Returns the goodput of each sender over a path: the mean over enough seeds that bursts of losses
+/// affect all senders alike.
 fn goodputs(scenario: &Scenario) -> [f64; 5] {
     SENDERS.map(|name| {
         let variant = Variant::parse(name).expect("is a sender");
@@ -32,13 +33,14 @@ fn goodputs(scenario: &Scenario) -> [f64; 5] {
     })
 }
 
+/// Fits a path to a direction.
 fn fitted_to(direction: &Direction, sender: &str) -> Fit {
     let losses = fit::losses(direction);
     fit::fit("case.pcapng", direction, &losses, sender, never()).expect("fits")
 }
 
 #[test]
-fn the_sender_that_a_fitted_path_ranks_first_is_about_the_best_on_the_path_itself() {
+fn the_best_sender_on_a_fitted_path_is_about_the_best_on_the_original_path() {
     let mut wrong = Vec::new();
     for case in &CASES {
         let variant = Variant::parse(case.sender).unwrap();
@@ -49,20 +51,22 @@ fn the_sender_that_a_fitted_path_ranks_first_is_about_the_best_on_the_path_itsel
         capture.finish().unwrap();
         let fit = fitted_to(&analysed(octets), case.sender);
         let fitted = Scenario::parse("fitted", &fit.toml, &[]).unwrap();
-        let (truth, told) = (goodputs(&path), goodputs(&fitted));
+        let truth = goodputs(&path);
+        let predicted = goodputs(&fitted);
         let best = |of: &[f64; 5]| (0..5).max_by(|&a, &b| of[a].total_cmp(&of[b])).unwrap();
-        let (first, best) = (best(&told), best(&truth));
+        let first = best(&predicted);
+        let best = best(&truth);
         let share = truth[first] / truth[best];
         println!("{}: first {}, best {}, {share:.3}", case.name, SENDERS[first], SENDERS[best]);
         if share < 0.95 {
-            wrong.push(format!("{}: {share:.3}: {told:.0?}, in fact {truth:.0?}", case.name));
+            wrong.push(format!("{}: {share:.3}: {predicted:.0?}, in fact {truth:.0?}", case.name));
         }
     }
-    assert!(wrong.len() <= CASES.len() - WITHIN, "{}", wrong.join("\n"));
+    assert!(wrong.len() <= CASES.len() - MIN_CASES, "{}", wrong.join("\n"));
 }
 
 #[test]
-fn over_a_fitted_path_a_sender_delivers_what_was_captured() {
+fn the_goodput_over_a_fitted_path_is_that_of_the_capture() {
     let mut within = 0;
     for case in &CASES {
         let variant = Variant::parse(case.sender).unwrap();
@@ -86,5 +90,5 @@ fn over_a_fitted_path_a_sender_delivers_what_was_captured() {
         within += usize::from((ratio - 1.0).abs() <= 0.15);
     }
     println!("{within} of {} within 15 %", CASES.len());
-    assert!(within >= WITHIN, "{within} within 15 %");
+    assert!(within >= MIN_CASES, "{within} within 15 %");
 }

@@ -1,9 +1,9 @@
-//! What the analysis of a capture says, against what happened: runs of the simulator, captured at
-//! either end, over paths of all kinds.
+//! Comparison of the analysis of a capture with the ground truth: simulator runs over paths of all
+//! kinds, captured at both ends.
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::expected::{Expected, late_times, told};
+use super::expected::{Expected, faults_of_captures, late_times};
 use super::one_link::scenario;
 use super::paths::{CASES, analysed};
 use unruffled_lab::cancel::never;
@@ -13,11 +13,11 @@ use unruffled_measure::{End, FlowId, Monitor, Passage};
 use unruffled_tcp::{Segment, Variant};
 use unruffled_units::{Duration, Instant};
 
-/// What happened to each data segment.
+/// The ground truth: the transmissions and arrivals of each data segment.
 #[derive(Default)]
 struct Truth {
     sent: HashMap<u32, Vec<Instant>>,
-    /// Arrivals, with how often the segment had been sent by then.
+    /// The arrivals: sequence number, time, and number of transmissions by then.
     arrived: Vec<(u32, Instant, usize)>,
     end: Instant,
 }
@@ -43,16 +43,19 @@ impl Truth {
     fn expected(&self) -> Expected {
         let since_sent = |&(seq, at, _): &(u32, Instant, usize)| at.since(self.sent[&seq][0]);
         let least = self.arrived.iter().map(since_sent).min().unwrap_or_default();
-        // The originals in the order of their arrival: those that came sooner than a retransmission
-        // could have, and of the others the last to come.
+        // The arrivals of originals. An arrival is the original if a retransmission could not have
+        // arrived so early. Otherwise the last arrival is the original, if all copies arrived.
         let mut by_segment: BTreeMap<u32, Vec<(Instant, usize)>> = BTreeMap::new();
         for &(seq, at, times) in &self.arrived {
             by_segment.entry(seq).or_default().push((at, times));
         }
-        // What was sent in the last second may be on its way yet.
+        // Segments of the last second may still be in flight.
         let done = |sent: &&Vec<Instant>| self.end.since(sent[0]) > Duration::from_secs(1);
         let sends: usize = self.sent.values().filter(done).map(Vec::len).sum();
-        let (mut originals, mut arrived, mut spurious, mut untold) = (Vec::new(), 0, 0, 0);
+        let mut originals = Vec::new();
+        let mut arrived = 0;
+        let mut spurious = 0;
+        let mut unreported = 0;
         for (seq, arrivals) in &by_segment {
             let sent = &self.sent[seq];
             arrived += if done(&sent) { arrivals.len() } else { 0 };
@@ -64,9 +67,9 @@ impl Truth {
             };
             originals.extend(original.map(|at| (at, *seq)));
             spurious += arrivals.len() as u64 - 1;
-            let lately =
+            let recent =
                 |&&(at, _): &&(Instant, usize)| self.end.since(at) < Duration::from_secs(1);
-            untold += arrivals.iter().skip(1).filter(lately).count() as u64;
+            unreported += arrivals.iter().skip(1).filter(recent).count() as u64;
         }
         let late_times = late_times(&mut originals);
         Expected {
@@ -74,9 +77,9 @@ impl Truth {
             late_times,
             blur_ms: 0.05,
             spurious,
-            untold,
-            travelling: 0,
-            refused: 0,
+            unreported,
+            in_flight: 0,
+            discarded: 0,
             unclear: 0,
             lost: (sends - arrived) as f64,
             latest: 0,
@@ -85,12 +88,13 @@ impl Truth {
 }
 
 #[test]
-fn an_analysis_says_what_happened_at_both_ends_of_twenty_paths() {
+fn the_analysis_agrees_with_the_ground_truth_at_both_ends_of_twenty_paths() {
     let mut faults_of_all = Vec::new();
     for (case, timestamps) in CASES.iter().flat_map(|case| [(case, false), (case, true)]) {
         let scenario = scenario(case, timestamps);
         let variant = Variant::parse(case.sender).unwrap();
-        let (mut near, mut far) = (Vec::new(), Vec::new());
+        let mut near = Vec::new();
+        let mut far = Vec::new();
         let mut captures = (
             Capture::at(End::Sender, &mut near).unwrap(),
             Capture::at(End::Receiver, &mut far).unwrap(),
@@ -101,10 +105,10 @@ fn an_analysis_says_what_happened_at_both_ends_of_twenty_paths() {
         captures.1.finish().unwrap();
         let expected = truth.expected();
         let name = format!("{}{}", case.name, if timestamps { ", timestamps" } else { "" });
-        // At the receiver, nothing but timestamps tells when a packet was sent.
+        // At the receiver, only timestamps show when a packet was sent.
         let far = timestamps.then(|| analysed(far));
         let ends = [("sender", Some(analysed(near))), ("receiver", far)];
-        faults_of_all.extend(told(&name, &expected, ends));
+        faults_of_all.extend(faults_of_captures(&name, &expected, ends));
     }
     assert!(faults_of_all.is_empty(), "{}", faults_of_all.join("\n"));
 }

@@ -1,5 +1,6 @@
-//! As long as nothing comes late, `unruffled` is `rack`: in every figure of every flow, also of those
-//! that join a queue that is never empty, and so take a part of it for the minimum round-trip time.
+//! Without reordering, `unruffled` behaves exactly as `rack`: all figures of all flows are equal. This
+//! includes flows that join a queue that is never empty, whose minimum round-trip time contains a part
+//! of the queueing delay.
 
 use rayon::prelude::*;
 use unruffled_lab::Scenario;
@@ -8,7 +9,8 @@ use unruffled_lab::run::record;
 use unruffled_measure::RunRecord;
 use unruffled_tcp::Variant;
 
-/// `flows` start within 10 s behind datagrams that take 90 % of the rate.
+/// Returns a scenario with `flows` flows that start within 10 s, after datagrams that take 90 % of the
+/// rate.
 fn standing_queue(flows: u32, rate_kbps: u32, rtt_ms: u32, queue: u32, lost: &str) -> String {
     format!(
         r#"
@@ -47,7 +49,7 @@ fn standing_queue(flows: u32, rate_kbps: u32, rtt_ms: u32, queue: u32, lost: &st
     )
 }
 
-/// What is recorded of this sender, without its name.
+/// Returns the record of a run of this sender, without the sender's name.
 fn recorded(scenario: &Scenario, name: &str) -> RunRecord {
     let variant = Variant::named(name).expect("is in the table");
     let mut record = record(scenario, &variant, 1, None, never()).expect("runs");
@@ -58,11 +60,11 @@ fn recorded(scenario: &Scenario, name: &str) -> RunRecord {
 }
 
 #[test]
-fn flows_that_join_a_standing_queue_are_those_of_rack() {
+fn flows_that_join_a_standing_queue_behave_as_those_of_rack() {
     let overload = include_str!("../../../../docs/senders/overload.toml").to_owned();
     let in_order = ["link.bottleneck.delayed.fraction=0%".to_owned()];
     let mut cases = vec![("overload".to_owned(), overload, &in_order[..])];
-    // Queues of half a round trip to four.
+    // Queues of half a round trip to four round trips.
     for (flows, rate_kbps, rtt_ms, queue, lost) in [
         (10, 35_000, 77, 112, "0%"),
         (5, 19_000, 112, 350, "0.1%"),
@@ -74,7 +76,8 @@ fn flows_that_join_a_standing_queue_are_those_of_rack() {
     }
     cases.into_par_iter().for_each(|(name, text, overrides)| {
         let scenario = Scenario::parse("standing-queue", &text, overrides).expect(&name);
-        let (ours, rack) = (recorded(&scenario, "unruffled"), recorded(&scenario, "rack"));
+        let ours = recorded(&scenario, "unruffled");
+        let rack = recorded(&scenario, "rack");
         assert!(
             rack.flows.iter().any(|flow| flow.sending.fast_retransmits > 0),
             "{name}: nothing is lost"

@@ -1,23 +1,23 @@
-//! Whose doing losses were, by the captures of transfers over random paths, against what those paths
-//! do: the decision is right, or undecided, and never wrong.
+//! The causes of losses: the decisions from captures over random paths, compared with the impairments
+//! of those paths. A decision may be undecided, but never wrong.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_capture::{Analyzer, Direction, Limits, Source, read};
 use unruffled_lab::cancel::never;
 use unruffled_lab::capture::Capture;
-use unruffled_lab::fit::{Blamed, losses};
+use unruffled_lab::fit::{LossOrigin, losses};
 use unruffled_lab::{Scenario, run};
 use unruffled_measure::End;
 use unruffled_tcp::Variant;
 
-/// Rules were found on the paths of seeds 1 to 8.
+/// The seed of the paths. The rules were developed with the seeds 1 to 8.
 const SEED: u64 = 100;
 
-/// Paths of each kind.
+/// The number of paths of each kind.
 const PATHS: usize = 16;
 
-/// What befalls packets on a path.
+/// The impairments of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Late,
@@ -26,7 +26,7 @@ enum Kind {
     InOrder,
 }
 
-/// A random path of this kind, and who sends over it.
+/// Returns a random path of this kind, the sender, and whether timestamps are in use.
 fn random(kind: Kind, random: &mut Xoshiro256PlusPlus) -> (String, &'static str, bool) {
     let mbits: f64 = 2.0 * 15_f64.powf(random.random());
     let delay_ms: f64 = 5.0 * 16_f64.powf(random.random());
@@ -36,12 +36,13 @@ fn random(kind: Kind, random: &mut Xoshiro256PlusPlus) -> (String, &'static str,
         Kind::Lost | Kind::LateAndLost => 0.3 * 10_f64.powf(random.random()),
         _ => 0.0,
     };
-    let (mut late, mut late_ms) = (0.0, 0.0);
+    let mut late = 0.0;
+    let mut late_ms = 0.0;
     if matches!(kind, Kind::Late | Kind::LateAndLost) {
         late = 1.0 * 15_f64.powf(random.random());
         late_ms = delay_ms * 2.0 * 0.2 * 15_f64.powf(random.random());
     }
-    // As Linux: a receiver with timestamps discards what they tell to be old.
+    // Like Linux, a receiver with timestamps discards segments whose timestamp is old (PAWS).
     let timestamps: bool = random.random();
     let senders = ["rack+cubic", "linux-reordering+cubic", "rr-ta", "sack", "unruffled"];
     let sender = senders[random.random_range(0..senders.len())];
@@ -60,7 +61,7 @@ fn random(kind: Kind, random: &mut Xoshiro256PlusPlus) -> (String, &'static str,
     (text, sender, timestamps)
 }
 
-/// What a capture tells of the data.
+/// Analyses a capture with one connection, and returns the direction of the data.
 fn analysed(capture: Vec<u8>) -> Direction {
     let source = Source::new(Box::new(std::io::Cursor::new(capture)), None).expect("a capture");
     let mut analyzer = Analyzer::new(Limits::default());
@@ -70,16 +71,19 @@ fn analysed(capture: Vec<u8>) -> Direction {
 }
 
 #[test]
-fn whose_doing_losses_were_is_decided_rightly_or_not_at_all() {
+fn the_cause_of_losses_is_never_decided_wrongly() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(number("UNRUFFLED_SEED").unwrap_or(SEED));
-    let (mut wrong, mut decided, mut all) = (Vec::new(), 0, 0);
+    let mut wrong = Vec::new();
+    let mut decided = 0;
+    let mut all = 0;
     for kind in [Kind::Late, Kind::LateAndLost, Kind::Lost, Kind::InOrder] {
         for path in 0..PATHS {
             let (text, sender, timestamps) = random(kind, &mut dice);
             let scenario = Scenario::parse("case", &text, &[]).unwrap();
             let variant = Variant::parse(sender).unwrap();
-            let (mut near, mut far) = (Vec::new(), Vec::new());
+            let mut near = Vec::new();
+            let mut far = Vec::new();
             let mut captures = (
                 Capture::at(End::Sender, &mut near).unwrap(),
                 Capture::at(End::Receiver, &mut far).unwrap(),
@@ -89,15 +93,15 @@ fn whose_doing_losses_were_is_decided_rightly_or_not_at_all() {
             captures.1.finish().unwrap();
             for (end, octets) in [("sender", near), ("receiver", far)] {
                 let found = analysed(octets);
-                let told = losses(&found);
-                let right = match told.decision {
-                    Blamed::Undecided => true,
-                    Blamed::Path => matches!(kind, Kind::Lost | Kind::LateAndLost),
+                let losses = losses(&found);
+                let right = match losses.decision {
+                    LossOrigin::Undecided => true,
+                    LossOrigin::Path => matches!(kind, Kind::Lost | Kind::LateAndLost),
                     _ => matches!(kind, Kind::Late | Kind::InOrder),
                 };
                 let line = format!(
                     "{kind:?} {path} {sender} {timestamps} at the {end}: {:?} {} of {}: {:?}",
-                    told.decision, found.losses.lost, found.traffic.segments, found.loss_evidence
+                    losses.decision, found.losses.lost, found.traffic.segments, found.loss_evidence
                 );
                 println!("{}{line}", if right { "" } else { "WRONG " });
                 if !right {
@@ -105,7 +109,7 @@ fn whose_doing_losses_were_is_decided_rightly_or_not_at_all() {
                 }
                 if end == "sender" {
                     all += 1;
-                    decided += usize::from(told.decision != Blamed::Undecided);
+                    decided += usize::from(losses.decision != LossOrigin::Undecided);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Several flows over networks: what the records of a run say must agree with what was sent.
+//! Several flows over networks: the records of a run agree with the traffic of the scenario.
 
 use unruffled_capture::{Analyzer, Limits, Source, read};
 use unruffled_lab::Scenario;
@@ -59,7 +59,7 @@ fn flows_share_a_bottleneck_and_fill_it() {
 }
 
 #[test]
-fn data_may_flow_both_ways_over_a_link_and_losses_of_data_hit_data_only() {
+fn data_flows_both_ways_over_a_link_and_losses_of_data_affect_only_data() {
     let both = DUMBBELL.to_owned()
         + r#"
 [link.bottleneck.loss]
@@ -82,7 +82,7 @@ count = 4
 }
 
 #[test]
-fn web_sources_open_a_connection_for_each_transfer_and_give_it_up() {
+fn web_sources_open_and_close_a_connection_for_each_transfer() {
     let web = DUMBBELL.replace(
         "name = \"bulk\"",
         "name = \"web\"\napp = \"web\"\nsize = \"10 kB\"\npause.distribution = \"constant\"\npause.value = \"1 s\"",
@@ -90,7 +90,7 @@ fn web_sources_open_a_connection_for_each_transfer_and_give_it_up() {
     let record = run(&web, &[]);
     for flow in &record.flows {
         let &FlowRecord { transfers, connections, delivered_bytes, .. } = flow;
-        // A second of thinking and a few round trips for each.
+        // Each transfer takes a pause of one second and a few round trips.
         assert!((40..50).contains(&transfers), "{transfers} transfers");
         assert!(connections >= transfers);
         assert!(delivered_bytes.abs_diff(transfers * 10_000) <= 10_000, "{flow:?}");
@@ -100,16 +100,16 @@ fn web_sources_open_a_connection_for_each_transfer_and_give_it_up() {
 }
 
 #[test]
-fn requests_come_whether_the_one_before_is_delivered_or_not() {
+fn requests_do_not_wait_for_the_delivery_of_earlier_ones() {
     let requests = DUMBBELL.replace(
         "name = \"bulk\"",
-        "name = \"asks\"\napp = \"requests\"\nsize = \"10 kB\"\nevery.distribution = \"constant\"\nevery.value = \"1 s\"",
+        "name = \"client\"\napp = \"requests\"\nsize = \"10 kB\"\nevery.distribution = \"constant\"\nevery.value = \"1 s\"",
     );
     for flow in &run(&requests, &[]).flows {
         // 50 s of 10 kB each, all on the one connection.
         assert_eq!((flow.connections, flow.delivered_bytes), (1, 500_000), "{flow:?}");
     }
-    // Four ask for 40 kB/s where 25 go through: what is left waits, so the link never rests.
+    // Four clients request 40 kB/s in total over a link of 25 kB/s, which is always busy.
     let slow = run(&requests, &["link.bottleneck.rate=208 kbit/s"]);
     let total: f64 = slow.flows.iter().map(|flow| flow.goodput_bps).sum();
     assert!((total / 200e3 - 1.0).abs() < 0.05, "{total}");
@@ -117,16 +117,16 @@ fn requests_come_whether_the_one_before_is_delivered_or_not() {
 
 #[test]
 fn an_application_that_stops_leaves_the_link_to_the_others() {
-    let text = DUMBBELL.to_owned() + "[[traffic]]\nname = \"leaves\"\nstop = \"30 s\"\n";
+    let text = DUMBBELL.to_owned() + "[[traffic]]\nname = \"stops\"\nstop = \"30 s\"\n";
     let record = run(&text, &["record.series=goodput", "record.interval=10 s"]);
-    let series = record.series.iter().find(|s| s.subject == "leaves-1").expect("is recorded");
+    let series = record.series.iter().find(|s| s.subject == "stops-1").expect("is recorded");
     let at = |s: f64| series.points.iter().find(|(t, _)| *t == s).expect("has the point").1;
     assert!(at(20.0) > 1e6 && at(30.0) > 1e6, "{series:?}");
     assert!(at(40.0) < 1e5 && at(50.0) == 0.0, "{series:?}");
 }
 
 #[test]
-fn datagrams_take_their_share_whatever_is_lost() {
+fn datagrams_are_sent_at_a_constant_rate_despite_losses() {
     let text = DUMBBELL.to_owned()
         + "[[traffic]]\nname = \"udp\"\napp = \"udp\"\nsize = \"500 B\"\ninterval = \"10 ms\"\n";
     let record = run(&text, &[]);
@@ -140,7 +140,7 @@ fn datagrams_take_their_share_whatever_is_lost() {
     assert!(udp.path.dropped_segments > 0, "the others fill the queue");
 }
 
-/// Two ways from s to d, of which the first takes three packets of four.
+/// Two ways from s to d; the first one carries three of four packets.
 const TWO_WAYS: &str = r#"
 duration = "20 s"
 variants = ["sack"]
@@ -188,7 +188,7 @@ fn the_same_seed_gives_the_same_record_and_another_a_different_one() {
     assert_ne!(with(1), with(2), "starts are drawn");
 }
 
-/// One link of 8 Mbit/s and 10 ms, and what is sent over it.
+/// Returns a scenario with one link of 8 Mbit/s and 10 ms, and this traffic.
 fn line(link: &str, traffic: &str) -> String {
     format!(
         "duration = \"20 s\"\nvariants = [\"sack\"]\n[tcp]\nmss = \"1000 B\"\nheader = \"0 B\"\n\
@@ -198,7 +198,7 @@ fn line(link: &str, traffic: &str) -> String {
 }
 
 #[test]
-fn who_stops_sends_nothing_of_a_transfer_that_is_not_over() {
+fn a_source_that_stops_does_not_complete_its_transfer() {
     for app in [
         "bytes = \"100 MB\"",
         "app = \"on-off\"\nsize = \"100 MB\"\npause.distribution = \"constant\"\npause.value = \"0 s\"",
@@ -207,14 +207,14 @@ fn who_stops_sends_nothing_of_a_transfer_that_is_not_over() {
     ] {
         let stops = format!("[[traffic]]\nname = \"a\"\nstop = \"1 s\"\n{app}\n");
         let record = run(&line("queue = 20", &stops), &[]);
-        // At most a second's worth, a window and what was written and not sent.
+        // At most the segments of one second, a window, and the data that was written but not sent.
         let delivered = record.flows[0].delivered_segments;
         assert!((500..1100).contains(&delivered), "{delivered} with {app:?}");
         assert_eq!(record.flows[0].transfers, 0);
     }
 }
 
-/// The FIN behind what was written has a number as well, that of the octet which was not.
+/// The sequence number of the FIN is that of the octet that was not written.
 #[test]
 fn a_transfer_that_lacks_its_last_octet_is_measured_to_the_end() {
     for (bytes, seconds) in [("16 kB", 0.0..1.0), ("16001 B", 20.0..20.1)] {
@@ -226,7 +226,7 @@ fn a_transfer_that_lacks_its_last_octet_is_measured_to_the_end() {
 }
 
 #[test]
-fn who_stops_in_a_pause_stops_no_other_source() {
+fn a_source_that_stops_in_a_pause_does_not_stop_other_sources() {
     let web = |name: &str, stop: &str, size: &str| {
         format!(
             "[[traffic]]\nname = \"{name}\"\ncount = 50\napp = \"web\"\nsize = \"{size}\"\n\
@@ -235,19 +235,20 @@ fn who_stops_in_a_pause_stops_no_other_source() {
     };
     let both = [web("first", "5 s", "2 kB"), web("later", "19 s", "100 kB")].concat();
     let record = run(&line("", &both), &["link.line.rate=1 Gbit/s"]);
-    // More than 130 in 19 s, where nobody stops them.
+    // Without the other group, each makes more than 130 transfers in 19 s.
     let fewest = record.group("later").map(|flow| flow.transfers).min();
     assert!(fewest > Some(100), "{fewest:?}");
 }
 
 #[test]
-fn what_a_link_sends_again_keeps_it_busy_and_may_be_lost() {
+fn packets_that_a_link_resends_occupy_it_and_can_be_lost() {
     let udp = "[[traffic]]\nname = \"a\"\napp = \"udp\"\nsize = \"1000 B\"\ninterval = \"8 ms\"\n\
                stop = \"19 s\"\n";
     let resend = "resend.errors = 0.5\nresend.after = \"1 ms\"";
     let record = run(&line(resend, udp), &[]);
-    let (link, sent) = (record.link("line").expect("is measured"), record.flows[0].sending);
-    // A packet takes an eighth of the interval, and is sent twice on the mean, for 19 of 20 s.
+    let link = record.link("line").expect("is measured");
+    let sent = record.flows[0].sending;
+    // A packet takes an eighth of the interval and is sent twice on average, during 19 of 20 s.
     let utilisation = link.utilisation.expect("has a rate");
     assert!((0.225..0.25).contains(&utilisation), "{utilisation}");
     assert_eq!(link.offered_packets, sent.sent_segments);
@@ -258,31 +259,31 @@ fn what_a_link_sends_again_keeps_it_busy_and_may_be_lost() {
 }
 
 #[test]
-fn a_fin_alone_is_no_data_and_a_transfer_begins_when_it_is_asked_for() {
+fn a_fin_without_data_is_not_counted_and_a_transfer_begins_with_its_request() {
     let ten = "[[traffic]]\nname = \"a\"\nbytes = \"10 kB\"\n";
     let flow = run(&line("", ten), &[]).flows.remove(0);
     assert_eq!((flow.sending.sent_segments, flow.path.arrived_segments), (10, 10));
     let on_off = "[[traffic]]\nname = \"a\"\napp = \"on-off\"\nsize = \"10 kB\"\n\
                   pause.distribution = \"constant\"\npause.value = \"1 s\"\n";
     let flow = run(&line("", on_off), &[]).flows.remove(0);
-    // Ten segments of 1 ms each, and 10 ms on the way.
+    // Ten segments of 1 ms each, and a delay of 10 ms.
     let mean = flow.transfer_mean_s.expect("some are complete");
     assert!(flow.transfers > 15 && (0.015..0.025).contains(&mean), "{mean}");
 }
 
 #[test]
-fn nothing_is_waited_for_when_all_is_over() {
+fn a_run_without_further_events_ends_at_once() {
     let ten = "[[traffic]]\nname = \"a\"\nbytes = \"10 kB\"\n";
     let record = run(&line("", ten), &["duration=1000000000 s"]);
     assert_eq!(record.flows[0].delivered_segments, 10);
-    // Nor between events that are years apart.
+    // Time between events that are years apart is skipped, too.
     let late = "[[traffic]]\nname = \"a\"\nbytes = \"10 kB\"\nstart = \"9999999999 s\"\n";
     let record = run(&line("", late), &["duration=10000000000 s"]);
     assert_eq!(record.flows[0].delivered_segments, 10);
 }
 
 #[test]
-fn only_the_ratio_of_weights_counts() {
+fn only_the_ratio_of_weights_matters() {
     let udp = ["traffic.bulk.app=udp", "traffic.bulk.size=1 kB", "traffic.bulk.interval=2 ms"];
     let small = [udp.as_slice(), &["traffic.bulk.weights=[3e-15, 1e-15]"]].concat();
     let record = run(TWO_WAYS, &small);
@@ -291,23 +292,24 @@ fn only_the_ratio_of_weights_counts() {
 }
 
 #[test]
-fn what_a_connection_before_leaves_behind_is_not_late_in_the_next() {
+fn packets_of_an_earlier_connection_are_not_late_in_the_next_one() {
     let web = "[[traffic]]\nname = \"a\"\ncount = 10\napp = \"web\"\nsize = \"20 kB\"\n\
                pause.distribution = \"constant\"\npause.value = \"0 s\"\n";
-    // Acknowledgements are lost and data keeps its order: only what is sent again comes late.
+    // Only acknowledgements are lost and data stays in order, so only retransmissions are late.
     let lossy = "loss.fraction = 0.3\nloss.packets = \"acks\"";
     let record = run(&line(lossy, web), &["record.deliveries=true"]);
     for flow in &record.flows {
-        let (late, resent) = (flow.path.out_of_order_segments, flow.sending.retransmits);
+        let late = flow.path.out_of_order_segments;
+        let resent = flow.sending.retransmits;
         assert!(late <= resent, "{late} late, {resent} sent again");
-        // None was sent again before it came.
+        // No segment was retransmitted before it arrived.
         assert_eq!(flow.resent_delivery_mean_s, None);
     }
 }
 
-/// Without a rate, what is sent at once arrives at once.
+/// Over a link without a rate, packets that are sent at the same instant arrive at the same instant.
 #[test]
-fn copies_overtake_no_packets_that_arrive_at_the_same_instant() {
+fn duplicates_do_not_overtake_packets_that_arrive_at_the_same_instant() {
     let text = "duration = \"10 s\"\nvariants = [\"sack\"]\n[tcp]\nwindow = 50\n[path]\nhops = [\"l\"]\n\
                 [link.l]\ndelay = \"10 ms\"\nduplicate.fraction = \"10 %\"\n";
     let flow = run(text, &[]).flows.remove(0);
@@ -315,9 +317,9 @@ fn copies_overtake_no_packets_that_arrive_at_the_same_instant() {
     assert_eq!((flow.path.out_of_order_segments, flow.sending.retransmits), (0, 0));
 }
 
-/// The second flow has but a sixth of the time, in which it gets half of the link.
+/// The second flow is active in the last sixth of the time, and has half of the link's rate then.
 #[test]
-fn flows_together_deliver_no_more_than_the_link_carries() {
+fn the_total_goodput_of_flows_does_not_exceed_the_link_rate() {
     let late = DUMBBELL.replace("count = 4\nuntil = \"1 s\"", "count = 2\ngap = \"50 s\"");
     let scenario = Scenario::parse("test", &late, &["warmup=0".to_owned()]).expect("is good");
     let sack = Variant::named("sack").expect("is in the table");
@@ -328,19 +330,21 @@ fn flows_together_deliver_no_more_than_the_link_carries() {
     assert_eq!(together.goodput_bps, bits / together.duration_s);
 }
 
-/// Nothing is acknowledged for half of the time, in which timeouts leave one segment of the window.
+/// Nothing is acknowledged in half of the time, in which timeouts reduce the window to one segment.
 #[test]
-fn the_mean_window_is_that_after_a_timeout_as_well() {
+fn the_mean_window_includes_the_time_after_a_timeout() {
     let bulk = "[[traffic]]\nname = \"a\"\n";
-    let dark = "queue = 20\nblackout.at = [\"10 s\"]\nblackout.length = \"10 s\"";
+    let blackout = "queue = 20\nblackout.at = [\"10 s\"]\nblackout.length = \"10 s\"";
     let mean =
         |link| run(&line(link, bulk), &[]).flows[0].means.cwnd_mean.expect("it has a window");
-    let (light, dark) = (mean("queue = 20"), mean(dark));
-    assert!((0.45..0.65).contains(&(dark / light)), "{dark} against {light}");
+    let without_blackout = mean("queue = 20");
+    let with_blackout = mean(blackout);
+    let ratio = with_blackout / without_blackout;
+    assert!((0.45..0.65).contains(&ratio), "{with_blackout} and {without_blackout}");
 }
 
 #[test]
-fn a_capture_has_every_connection_of_the_source_that_is_compared() {
+fn a_capture_has_all_connections_of_the_compared_source() {
     let noise = "[[traffic]]\nname = \"noise\"\nsender = \"reno\"\n";
     let web = "[[traffic]]\nname = \"a\"\napp = \"web\"\nsize = \"20 kB\"\n\
                pause.distribution = \"constant\"\npause.value = \"0 s\"\n";
@@ -356,21 +360,23 @@ fn a_capture_has_every_connection_of_the_source_that_is_compared() {
     let source = Source::new(Box::new(std::io::Cursor::new(octets)), None).expect("a capture");
     let mut analyzer = Analyzer::new(Limits::default());
     assert_eq!(read(source, |frame| analyzer.frame(frame)), Ok(None));
-    let (found, flow) = (analyzer.finish().connections, &record.flows[1]);
+    let found = analyzer.finish().connections;
+    let flow = &record.flows[1];
     assert_eq!((flow.sender.as_str(), found.len() as u64), ("sack", flow.connections));
     let sent: u64 = found.iter().map(|one| one.directions[0].traffic.payload_bytes).sum();
     assert_eq!(sent, 1000 * flow.sending.sent_segments);
 }
 
 #[test]
-fn packets_that_nothing_limits_do_not_fill_memory() {
+fn an_unlimited_number_of_packets_in_flight_is_an_error() {
     let udp = "[[traffic]]\nname = \"a\"\napp = \"udp\"\nsize = \"1 kB\"\ninterval = \"1 us\"\n";
     let scenario = Scenario::parse("test", &line("", udp), &[]).expect("a good scenario");
     let sack = Variant::named("sack").expect("is in the table");
     let refused = record(&scenario, &sack, 1, None, never()).expect_err("is too much").to_string();
-    let wanted = "packets on their way must be fewer (by a queue on each link, or by lower rates)";
+    let expected =
+        "packets on their way must be fewer (by a queue on each link, or by lower rates)";
     let found = format!("more than {}", Simulation::MOST_PACKETS);
-    assert!(refused.starts_with(wanted) && refused.contains(&found), "{refused}");
+    assert!(refused.starts_with(expected) && refused.contains(&found), "{refused}");
 }
 
 #[test]
@@ -387,8 +393,8 @@ fn datagrams_have_a_goodput_over_time() {
 }
 
 #[test]
-fn what_is_dropped_after_the_end_is_not_counted() {
-    // What leaves the first link comes to the second, which has room for one packet, after 10 s.
+fn packets_that_are_dropped_after_the_end_are_not_counted() {
+    // The first link takes 10 s to the second one, whose queue has room for one packet.
     let text = "duration = \"5 s\"\nvariants = [\"sack\"]\n[path]\nhops = [\"far\", \"slow\"]\n\
                 [link.far]\ndelay = \"10 s\"\n\
                 [link.slow]\nrate = \"80 kbit/s\"\ndelay = \"0 s\"\nqueue = 1\n\

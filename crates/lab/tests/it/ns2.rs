@@ -1,5 +1,5 @@
-//! Held against ns-2.35: what is delivered in order, point by point, by SACK within 5 %, by Reno and
-//! NewReno within 3 %.
+//! Comparison with ns-2.35: at each point, the data delivered in order agrees within 5 % for SACK, and
+//! within 3 % for Reno and NewReno.
 //!
 //! The points are those of `peers/ns2/points.csv`, which `peers/ns2/measure.sh` measures.
 
@@ -15,9 +15,9 @@ use unruffled_tcp::Variant;
 const POINTS: &str = include_str!("../../../../peers/ns2/points.csv");
 const SEEDS: u64 = 5;
 
-/// Where our sender and ns-2's are further apart than that, and were left so (delayed acknowledgements):
+/// Known exceptions, with delayed acknowledgements: points by scenario and share of delayed packets.
 /// `docs/architecture.md` has the figures.
-const APART: [(&str, f64); 2] = [("rr-da", 0.01), ("rr-da", 0.3)];
+const KNOWN_DIFFERENCES: [(&str, f64); 2] = [("rr-da", 0.01), ("rr-da", 0.3)];
 
 /// A line of `points.csv`. Fractions are from 0 to 1.
 #[derive(Clone, Debug, Deserialize)]
@@ -43,7 +43,7 @@ struct Point {
 }
 
 impl Point {
-    /// The point's path and settings, as a scenario.
+    /// Returns the scenario with the point's path and settings.
     fn scenario(&self) -> Scenario {
         let builtin = if self.scenario.starts_with("dcr") { "dcr-4" } else { "rr-3" };
         let overrides = [
@@ -63,27 +63,27 @@ impl Point {
         Scenario::load(builtin, &overrides).expect("the point makes a scenario")
     }
 
-    /// The sender here that is ns-2's.
+    /// Returns the name of the sender that corresponds to that of ns-2.
     fn variant(&self) -> &'static str {
         match self.sender.as_str() {
             "Sack1" => "sack",
             "Newreno" => "newreno",
             "Reno" => "reno",
-            other => panic!("no sender is {other}"),
+            other => panic!("no sender corresponds to {other}"),
         }
     }
 
-    /// Whether the point is one to agree at.
-    fn holds(&self) -> bool {
-        !APART.contains(&(self.scenario.as_str(), self.delayed))
+    /// Returns whether agreement is asserted at the point.
+    fn is_asserted(&self) -> bool {
+        !KNOWN_DIFFERENCES.contains(&(self.scenario.as_str(), self.delayed))
     }
 
-    /// How far apart the two may be.
+    /// Returns the greatest relative difference that is accepted.
     fn tolerance(&self) -> f64 {
         if self.sender == "Sack1" { 0.05 } else { 0.03 }
     }
 
-    /// Packets that our sender delivers in order, per second, over all seeds.
+    /// Returns the packets per second that our sender delivers in order: the mean over the seeds.
     fn measure(&self) -> f64 {
         let scenario = self.scenario();
         let variant = Variant::named(self.variant()).expect("is in the table");
@@ -92,31 +92,33 @@ impl Point {
                 run(&scenario, &variant, seed, None, never()).expect("a loaded scenario runs");
             row.flow.delivered_segments as f64 / row.flow.duration_s
         };
-        // Without random numbers the seed changes nothing.
+        // Without delays and losses, the result does not depend on the seed.
         let seeds = if self.delayed + self.loss == 0.0 { 1 } else { SEEDS };
         (1..=seeds).map(rate).sum::<f64>() / seeds as f64
     }
 }
 
-/// All points but those without limited transmit, which no sender here lacks.
+/// Returns the points with limited transmit, which all senders here have.
 fn points() -> Vec<Point> {
     let all = csv::Reader::from_reader(POINTS.as_bytes()).into_deserialize();
     let all = all.map(|point| point.expect("points.csv has these columns"));
     all.filter(|p: &Point| p.limited_transmit == 1).collect()
 }
 
-/// Prints how near each point comes; fails with the whole list if one misses that should hold.
-fn agree(points: &[Point]) {
+/// Prints the difference at each point. Panics with the whole list if one that is asserted exceeds the
+/// tolerance.
+fn assert_agreement(points: &[Point]) {
     let measured: Vec<f64> = points.par_iter().map(Point::measure).collect();
     let mut list = String::new();
     let mut missed = 0;
     for (point, ours) in points.iter().zip(measured) {
         let Point { scenario, packets_per_second: theirs, .. } = point;
-        let (delayed, loss) = (point.delayed * 100.0, point.loss * 100.0);
+        let delayed = point.delayed * 100.0;
+        let loss = point.loss * 100.0;
         let deviation = ours / theirs - 1.0;
         let misses = deviation.abs() > point.tolerance();
-        missed += usize::from(misses && point.holds());
-        let remark = match (point.holds(), misses) {
+        missed += usize::from(misses && point.is_asserted());
+        let remark = match (point.is_asserted(), misses) {
             (true, true) => "  <- misses",
             (false, _) => "  (not asserted)",
             _ => "",
@@ -136,7 +138,7 @@ fn agree(points: &[Point]) {
 
 #[test]
 fn sack_agrees_at_the_points_of_the_reference() {
-    // The first digits that peers/ns2/README.md gives, which were measured apart from points.csv.
+    // The values of peers/ns2/README.md, which are from other measurements than points.csv.
     let reference = [
         ("rr", 0.0, 463.4),
         ("rr", 0.02, 101.3),
@@ -154,25 +156,25 @@ fn sack_agrees_at_the_points_of_the_reference() {
         let point = points.iter().find(same).expect("is in points.csv");
         Point { packets_per_second, ..point.clone() }
     });
-    agree(&points);
+    assert_agreement(&points);
 }
 
-/// All points of these senders of ns-2's agree, and there are as many as `at_least`.
-fn agree_at_all_points_of(senders: &[&str], at_least: usize) {
+/// Asserts agreement at all points of these senders of ns-2, of which there are at least `at_least`.
+fn assert_agreement_at_all_points_of(senders: &[&str], at_least: usize) {
     let mut points = points();
     points.retain(|p| senders.contains(&p.sender.as_str()));
-    assert!(points.iter().filter(|p| p.holds()).count() >= at_least, "points are missing");
-    agree(&points);
+    assert!(points.iter().filter(|p| p.is_asserted()).count() >= at_least, "points are missing");
+    assert_agreement(&points);
 }
 
 #[test]
-fn sack_agrees_at_the_further_points() {
-    agree_at_all_points_of(&["Sack1"], 22);
+fn sack_agrees_at_all_points() {
+    assert_agreement_at_all_points_of(&["Sack1"], 22);
 }
 
 #[test]
 fn reno_and_newreno_agree() {
-    agree_at_all_points_of(&["Reno", "Newreno"], 36);
+    assert_agreement_at_all_points_of(&["Reno", "Newreno"], 36);
 }
 
 /// A line of `two-paths.csv`.
@@ -183,7 +185,7 @@ struct Share {
     window_cuts: f64,
 }
 
-/// Packets per second, and recoveries, of `sack` over the two paths.
+/// Returns the packets per second and the number of recoveries of `sack` over the two paths.
 fn over_two_paths(share: u32, duplicates: &str) -> (f64, f64) {
     let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/two-paths.toml");
     let overrides = [
@@ -197,10 +199,10 @@ fn over_two_paths(share: u32, duplicates: &str) -> (f64, f64) {
     (delivered / row.flow.duration_s, row.flow.sending.fast_retransmits as f64)
 }
 
-/// Where many segments are late at a time it matters that ns-2's Sack1 counts the duplicates of the
-/// first hole only.
+/// ns-2's Sack1 counts only the duplicates of the first hole, which matters if many segments are late
+/// at the same time.
 #[test]
-fn sack_agrees_over_two_paths_where_duplicates_count_as_in_ns2() {
+fn sack_agrees_over_two_paths_if_duplicates_count_as_in_ns2() {
     let shares =
         csv::Reader::from_reader(include_str!("../../../../peers/ns2/two-paths.csv").as_bytes())
             .into_deserialize()
@@ -215,10 +217,10 @@ fn sack_agrees_over_two_paths_where_duplicates_count_as_in_ns2() {
              {window_cuts:4} and {recoveries:4}"
         );
         assert!((rate / packets_per_second - 1.0).abs() < 0.1, "{share} %: {rate}");
-        let apart = (recoveries - window_cuts).abs();
-        assert!(apart <= 0.1 * window_cuts + 5.0, "{share} %: {recoveries} recoveries");
+        let difference = (recoveries - window_cuts).abs();
+        assert!(difference <= 0.1 * window_cuts + 5.0, "{share} %: {recoveries} recoveries");
     }
-    // What RFC 6675 counts is another matter.
+    // RFC 6675 counts differently, with a different result.
     let (rate, _) = over_two_paths(70, "rfc6675");
     assert!(rate < 175.06 / 5.0, "{rate}");
 }

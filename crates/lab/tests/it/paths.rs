@@ -3,13 +3,14 @@
 use unruffled_capture::{Analyzer, Direction, Limits, Source, read};
 use unruffled_lab::Scenario;
 
-/// A path, what befalls its packets, and who sends.
+/// A path with its impairments, and the sender.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) rate: &'static str,
-    /// One way, in milliseconds.
+    /// The delay in one direction, in milliseconds.
     pub(crate) delay_ms: u32,
-    pub(crate) befalls: &'static str,
+    /// The impairments, as TOML keys of a link.
+    pub(crate) impairments: &'static str,
     pub(crate) sender: &'static str,
 }
 
@@ -17,10 +18,10 @@ const fn case(
     name: &'static str,
     rate: &'static str,
     delay_ms: u32,
-    befalls: &'static str,
+    impairments: &'static str,
     sender: &'static str,
 ) -> Case {
-    Case { name, rate, delay_ms, befalls, sender }
+    Case { name, rate, delay_ms, impairments, sender }
 }
 
 pub(crate) const CASES: [Case; 20] = [
@@ -66,7 +67,7 @@ const ONE_IN_TEN: &str = "alternate = { every = 10, extra = '8 ms' }";
 const LATE_AND_LOST: &str = "delayed = { fraction = '5 %', mean = '30 ms', deviation = '10 ms' }\n\
                              loss.fraction = '1 %'";
 
-/// The case's sender over `path`.
+/// Returns a scenario with the sender of the case over `path`, which is TOML.
 pub(crate) fn over(case: &Case, timestamps: bool, path: &str) -> Scenario {
     let text = format!(
         "name = 'case'\nduration = '20 s'\nvariants = ['sack']\n\
@@ -76,7 +77,7 @@ pub(crate) fn over(case: &Case, timestamps: bool, path: &str) -> Scenario {
     Scenario::parse(case.name, &text, &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What the larger direction of a capture's only connection shows.
+/// Analyses a capture with one connection, and returns its larger direction.
 pub(crate) fn analysed(capture: Vec<u8>) -> Direction {
     let source = Source::new(Box::new(std::io::Cursor::new(capture)), None).expect("a capture");
     let mut analyzer = Analyzer::new(Limits::default());

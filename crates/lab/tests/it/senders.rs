@@ -1,5 +1,5 @@
-//! What every sender that works against reordering must do: beat the standard where packets are
-//! shuffled, and lose nothing to it where they are lost.
+//! Requirements for senders that are robust against reordering: they deliver more than the standard if
+//! packets are reordered, and about as much if packets are lost.
 
 use rayon::prelude::*;
 use unruffled_lab::Scenario;
@@ -7,7 +7,7 @@ use unruffled_lab::cancel::never;
 use unruffled_lab::run::run;
 use unruffled_tcp::{ROWS, Variant};
 
-/// Mean goodput over three seeds, in bits per second, of each of the senders.
+/// Returns the mean goodput of each sender over three seeds, in bits per second.
 fn goodputs(overrides: &[&str], names: &[&str]) -> Vec<f64> {
     let overrides: Vec<String> = overrides.iter().map(|s| (*s).to_owned()).collect();
     let scenario = Scenario::load("rr-3", &overrides).expect("good overrides");
@@ -24,14 +24,14 @@ fn goodputs(overrides: &[&str], names: &[&str]) -> Vec<f64> {
 }
 
 #[test]
-fn where_packets_are_shuffled_each_beats_the_standard() {
-    // `quic` does not, nor do senders that see nothing of reordering: docs/senders.md has why.
-    let apart = ["sack", "quic"];
+fn each_sender_delivers_more_than_the_standard_if_packets_are_reordered() {
+    // Exceptions are `quic`, and senders that do not detect reordering: docs/senders.md has the reasons.
+    let exceptions = ["sack", "quic"];
     let names: Vec<&str> = ROWS
         .iter()
         .filter(|r| r.takes_sack() || !r.is_composed())
         .map(|r| r.name)
-        .filter(|name| !apart.contains(name))
+        .filter(|name| !exceptions.contains(name))
         .collect();
     assert!(names.len() > 15, "senders are missing: {names:?}");
     let goodputs_of = |names: &[&str]| goodputs(&["duration=300 s"], names);
@@ -42,8 +42,8 @@ fn where_packets_are_shuffled_each_beats_the_standard() {
 }
 
 #[test]
-fn where_packets_are_lost_each_is_within_five_percent_of_the_standard() {
-    // TCP-PR is apart, with its own response to losses: docs/senders.md has its figures.
+fn each_sender_is_within_five_percent_of_the_standard_if_packets_are_lost() {
+    // TCP-PR is an exception, because of its own response to losses: docs/senders.md has its figures.
     let with_sack = ROWS.iter().filter(|r| r.takes_sack() && r.is_composed());
     let names: Vec<&str> = with_sack.map(|r| r.name).collect();
     assert!(names.len() > 15, "senders are missing: {names:?}");

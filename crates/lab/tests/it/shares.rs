@@ -1,4 +1,4 @@
-//! What shares are of: the undisturbed path, which no sender outdoes.
+//! The reference of shares: the undisturbed path, whose goodput no sender exceeds.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -11,8 +11,8 @@ use unruffled_lab::record::Comparison;
 use unruffled_lab::reference::{Limit, Reference};
 use unruffled_lab::summary::summaries;
 
-/// Senders that come nearest to what a path carries, each in its own way.
-const BEST: [&str; 6] = [
+/// The senders with the highest goodputs, by different algorithms.
+const FAST_SENDERS: [&str; 6] = [
     "unruffled+cubic",
     "unruffled",
     "rack+cubic",
@@ -35,70 +35,71 @@ fn reference_of(scenario: &Scenario) -> Reference {
     Reference::of(scenario, never(), &|| ()).expect("runs")
 }
 
-/// The highest share of any sender, with the sender.
-fn highest(scenario: &Scenario, names: &[&str]) -> (f64, String) {
+/// Returns the highest share of these senders, and the name of that sender.
+fn highest_share(scenario: &Scenario, names: &[&str]) -> (f64, String) {
     let comparison = compared(scenario, names);
     let shares = summaries(&comparison).into_iter().map(|s| (s.share.mean, s.variant.to_owned()));
     shares.max_by(|a, b| a.0.total_cmp(&b.0)).expect("has senders")
 }
 
-/// No sender has more than 101 % on any of these paths.
-fn hold(scenarios: &[Scenario], names: &[&str]) {
+/// Asserts that no sender has a share above 101 % on any of these paths.
+fn assert_no_share_exceeds_101_percent(scenarios: &[Scenario], names: &[&str]) {
     let over: Vec<String> = scenarios
         .par_iter()
         .filter_map(|scenario| {
-            let (share, sender) = highest(scenario, names);
-            let told = || format!("{}: {sender} has {:.1} %", scenario.name, share * 100.0);
-            (share.is_nan() || share > 1.01).then(told)
+            let (share, sender) = highest_share(scenario, names);
+            let message = || format!("{}: {sender} has {:.1} %", scenario.name, share * 100.0);
+            (share.is_nan() || share > 1.01).then(message)
         })
         .collect();
     assert!(over.is_empty(), "{over:#?}");
 }
 
-fn shortly(keys: &[&str]) -> Vec<String> {
+fn overrides(keys: &[&str]) -> Vec<String> {
     keys.iter().map(|&key| key.to_owned()).collect()
 }
 
 #[test]
 fn no_share_exceeds_101_percent_on_a_built_in_path() {
-    let mut scenarios = built_in(&shortly(&[])).expect("are good");
+    let mut scenarios = built_in(&overrides(&[])).expect("are good");
     for scenario in &mut scenarios {
         scenario.duration = scenario.duration.min(unruffled_units::Duration::from_secs(12));
-        // In so short a run it counts what arrives in a warm-up and is delivered after it.
+        // In a short run, data that arrives during the warm-up and is delivered after it would count.
         scenario.warmup = unruffled_units::Duration::ZERO;
     }
-    hold(&scenarios, &BEST[..4]);
+    assert_no_share_exceeds_101_percent(&scenarios, &FAST_SENDERS[..4]);
 }
 
 #[test]
 fn no_share_exceeds_101_percent_on_twenty_random_paths() {
-    let mut scenarios = drawn(1, 24, &shortly(&["duration=5 s"])).expect("are good");
-    // The fastest take a minute each.
+    let mut scenarios = drawn(1, 24, &overrides(&["duration=5 s"])).expect("are good");
+    // Simulating the fastest paths takes a minute each.
     scenarios.retain(|s| s.hops[0].link.rate.is_some_and(|rate| rate.bps() < 1e9));
     assert!(scenarios.len() >= 12, "{}", scenarios.len());
-    hold(&scenarios, &BEST[..4]);
+    assert_no_share_exceeds_101_percent(&scenarios, &FAST_SENDERS[..4]);
 }
 
 #[test]
 #[ignore = "takes ten minutes or more"]
 fn no_share_exceeds_101_percent_on_any_built_in_path_or_200_random_ones() {
-    hold(&built_in(&[]).expect("are good"), &BEST);
-    hold(&drawn(1, 200, &[]).expect("are good"), &BEST);
+    assert_no_share_exceeds_101_percent(&built_in(&[]).expect("are good"), &FAST_SENDERS);
+    assert_no_share_exceeds_101_percent(&drawn(1, 200, &[]).expect("are good"), &FAST_SENDERS);
 }
 
-/// 10 Mb/s, 100 ms there and back, a window of 2000 segments: the SYN takes 50.032 ms, its answer 50,
-/// the first of the segments of 1.2 ms 51.2, so that 49 874 have arrived after 60 s.
+/// The path has 10 Mb/s, 50 ms in each direction and a window of 2000 segments. The SYN takes
+/// 50.032 ms, the SYN-ACK 50 ms, and the first segment 51.2 ms, as each takes 1.2 ms to send. After
+/// 60 s, 49 874 segments have arrived.
 #[test]
-fn in_order_a_path_delivers_what_its_link_carries() {
+fn the_goodput_of_a_path_in_order_is_the_rate_of_its_link() {
     let in_order = Scenario::load("in-order", &[]).expect("is built in");
     let reference = reference_of(&in_order);
     assert_eq!(reference.limit, Limit::Links);
-    let wanted = 49_874.0 * 1460.0 * 8.0 / 60.0;
-    assert!((reference.bps() - wanted).abs() < 1e-6 * wanted, "{} {wanted}", reference.bps());
-    // In a long run the best sender has nearly all of it.
-    let (share, sender) = highest(&in_order, &["unruffled+cubic"]);
+    let expected = 49_874.0 * 1460.0 * 8.0 / 60.0;
+    assert!((reference.bps() - expected).abs() < 1e-6 * expected, "{} {expected}", reference.bps());
+    // In a long run, the best sender has nearly the whole goodput.
+    let (share, sender) = highest_share(&in_order, &["unruffled+cubic"]);
     assert!((0.98..1.0).contains(&share), "{sender} {share}");
-    // What is late or lost there is not in it, nor what a queue drops.
+    // Lateness, losses and full queues do not change the reference.
     let disturbed =
         ["half-late", "few-late"].map(|name| Scenario::load(name, &[]).expect("exists"));
     for scenario in disturbed {
@@ -106,17 +107,19 @@ fn in_order_a_path_delivers_what_its_link_carries() {
     }
 }
 
-/// 50 segments a round trip of 104 ms and the time of 50 bits: 3.84615 Mb/s carry 50 of 1000 octets in
-/// 104 ms, and the two other links take a segment 0.8 ms each.
+/// The window allows 50 segments per round trip. A round trip is 104 ms of delay, the time to send a
+/// segment of 1000 octets at 3.84615 Mb/s, and 0.8 ms on each of the two other links. At that rate, 50
+/// segments take 104 ms, so the window does not fill the path.
 #[test]
-fn a_window_below_what_the_path_holds_is_the_limit() {
+fn a_window_smaller_than_the_capacity_of_the_path_is_the_limit() {
     let reference = reference_of(&Scenario::load("rr-3", &[]).expect("exists"));
     assert_eq!(reference.limit, Limit::Window);
     let round_trip = 0.104 + 2.0 * 0.0008 + 8000.0 / 3.84615e6;
-    let wanted = 50.0 * 960.0 * 8.0 / round_trip;
-    assert!((reference.bps() / wanted - 1.0).abs() < 0.001, "{} {wanted}", reference.bps());
+    let expected = 50.0 * 960.0 * 8.0 / round_trip;
+    assert!((reference.bps() / expected - 1.0).abs() < 0.001, "{} {expected}", reference.bps());
 }
 
+/// Returns a scenario with a flow over two ways, of 20 and 10 Mb/s.
 fn two_ways(weights: &str, spread: &str) -> String {
     format!(
         "duration = \"20 s\"\nseeds = 2\nvariants = [\"sack\"]\n[topology]\nkind = \"explicit\"\n\
@@ -129,12 +132,12 @@ fn two_ways(weights: &str, spread: &str) -> String {
     )
 }
 
-/// Over several ways the path carries what they carry together: 30 Mb/s by 2 to 1, and by any weights if
-/// queues drop what a way cannot take, since a retransmission may go by the other one. Without drops, 1
-/// to 1 carries twice what the slower way does.
+/// Two ways of 20 and 10 Mb/s have a capacity of 30 Mb/s with the weights 2 and 1. With drops at full
+/// queues, they have it with all weights above 0, because a retransmission may take the other way.
+/// Without drops, equal weights give twice the rate of the slower way.
 #[test]
-fn several_ways_carry_what_they_do_together() {
-    let endless = |text: &str| text.replace("queue = 100\n", "");
+fn several_ways_have_the_capacity_that_their_weights_allow() {
+    let without_queues = |text: &str| text.replace("queue = 100\n", "");
     for (weights, spread, drops, mbps) in [
         ("[2, 1]", "round-robin", true, 30.0),
         ("[2, 1]", "runs", true, 30.0),
@@ -147,28 +150,29 @@ fn several_ways_carry_what_they_do_together() {
         ("[1, 9]", "round-robin", false, 100.0 / 9.0),
     ] {
         let text = two_ways(weights, spread);
-        let scenario = scenario(&if drops { text } else { endless(&text) });
+        let scenario = scenario(&if drops { text } else { without_queues(&text) });
         let reference = reference_of(&scenario);
         let payload = mbps * 1e6 * 1460.0 / 1500.0;
         let share = reference.bps() / payload;
         assert!((0.985..=1.001).contains(&share), "{weights} {spread} {drops}: {share}");
         assert_eq!(reference.limit, Limit::Links);
-        let (share, sender) = highest(&scenario, &["unruffled", "rack+cubic", "sack"]);
+        let (share, sender) = highest_share(&scenario, &["unruffled", "rack+cubic", "sack"]);
         let least = if drops && weights != "[2, 1]" { 0.3 } else { 0.6 };
         assert!((least..1.01).contains(&share), "{weights} {spread} {drops}: {sender} {share}");
     }
 }
 
-/// A window that no queue on the way is too small for loses nothing: the spreading is the limit.
+/// If all queues have room for the whole window, nothing is dropped, and the weights of the ways are
+/// the limit.
 #[test]
-fn where_nothing_can_be_dropped_the_spreading_is_the_limit() {
+fn without_drops_the_weights_of_the_ways_are_the_limit() {
     let reference = reference_of(&Scenario::load("ad-10", &[]).expect("exists"));
     let share = reference.bps() / (2.0 * 0.96e6);
     assert!((0.985..=1.0).contains(&share), "{share}");
 }
 
-/// A flow over 20 Mb/s beside four of `sack`, and 2 Mb/s of datagrams.
-const BESIDE: &str = r#"
+/// A flow over 20 Mb/s, with four flows of `sack` and 2 Mb/s of datagrams.
+const WITH_OTHER_TRAFFIC: &str = r#"
 duration = "60 s"
 warmup = "10 s"
 seeds = 2
@@ -193,10 +197,10 @@ interval = "1 ms"
 "#;
 
 #[test]
-fn other_traffic_is_told_with_and_without_the_compared_sender() {
-    let scenario = scenario(BESIDE);
+fn the_goodput_of_other_traffic_is_reported_with_and_without_the_compared_sender() {
+    let scenario = scenario(WITH_OTHER_TRAFFIC);
     let comparison = compared(&scenario, &["sack", "unruffled"]);
-    // 20 Mb/s of segments of 1500 octets for the one, the others being absent.
+    // The reference is 20 Mb/s of packets of 1500 octets, without the other traffic.
     let payload = 20e6 * 1460.0 / 1500.0;
     assert!((comparison.reference.bps() / payload - 1.0).abs() < 0.001);
     let names: Vec<&str> = comparison.beside.iter().map(|beside| beside.group.as_str()).collect();
@@ -206,13 +210,13 @@ fn other_traffic_is_told_with_and_without_the_compared_sender() {
     // 2 Mb/s of payload in packets of 290 octets leave 17.68 Mb/s of the link.
     assert!((voice / 2e6 - 1.0).abs() < 0.02, "{voice}");
     let left = (20e6 - 2e6 * 290.0 / 250.0) * 1460.0 / 1500.0;
-    // A queue that is full drops some of them, too.
+    // A full queue drops some of the datagrams.
     assert!((0.95..1.02).contains(&(others / left)), "{others} of {left}");
     for runs in &comparison.variants {
         let beside =
             mean(&runs.records.iter().map(|r| r.goodput_bps("others")).collect::<Vec<_>>());
         let own = mean(&runs.rows.iter().map(|row| row.flow.goodput_bps).collect::<Vec<_>>());
-        // What the compared flow gets is taken from the others.
+        // The compared flow takes its goodput from the others.
         assert!((0.9..1.05).contains(&((own + beside) / others)), "{own} {beside} {others}");
     }
     let table = unruffled_lab::table::render(&comparison, 100, false);
@@ -227,26 +231,26 @@ fn other_traffic_is_told_with_and_without_the_compared_sender() {
     assert!(json["variants"][1]["beside"][0]["goodput_bps"]["mean"].as_f64() < Some(others));
 }
 
-/// A transfer that is over before the path is full: a round trip for the handshake, half of one for
-/// the data.
+/// A transfer that ends before the path is full takes a round trip for the handshake, and half of one
+/// for the data.
 #[test]
-fn a_short_transfer_is_measured_by_one_without_slow_start() {
+fn the_reference_of_a_short_transfer_has_no_slow_start() {
     let text = "duration = \"60 s\"\nvariants = [\"sack\"]\n[flow]\nbytes = \"73 kB\"\n[path]\n\
                 hops = [\"l\"]\n[link.l]\nrate = \"100 Mbit/s\"\ndelay = \"50 ms\"\n";
     let scenario = scenario(text);
     let reference = reference_of(&scenario);
     assert_eq!(reference.limit, Limit::Length);
     // 50 segments of 0.12 ms, and 40 octets of the SYN.
-    let wanted = 73_000.0 * 8.0 / (0.15 + 50.0 * 0.00012 + 40.0 * 8.0 / 100e6);
-    assert!((reference.bps() / wanted - 1.0).abs() < 1e-4, "{} {wanted}", reference.bps());
+    let expected = 73_000.0 * 8.0 / (0.15 + 50.0 * 0.00012 + 40.0 * 8.0 / 100e6);
+    assert!((reference.bps() / expected - 1.0).abs() < 1e-4, "{} {expected}", reference.bps());
     // Three round trips of slow start from 10 segments: 10, 20 and the last 20.
-    let (share, _) = highest(&scenario, &["sack"]);
+    let (share, _) = highest_share(&scenario, &["sack"]);
     assert!((0.4..0.5).contains(&share), "{share}");
 }
 
-/// Any network: one to three ways or a chain, with windows, losses, several flows, other traffic and
-/// applications of all kinds.
-fn any(seed: u64) -> Scenario {
+/// Returns a random network: one to three ways, with random windows, losses, flows, other traffic and
+/// applications.
+fn random_network(seed: u64) -> Scenario {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut draw =
         |low: f64, high: f64| (low.ln() + random.random::<f64>() * (high / low).ln()).exp();
@@ -271,7 +275,8 @@ fn any(seed: u64) -> Scenario {
             text += &format!("[link.l{way}.loss]\nfraction = {:.5}\n", draw(1e-4, 0.03));
         }
         if seed % 4 < 3 {
-            let (late, extra) = (draw(0.001, 0.5), draw(1.0, 300.0));
+            let late = draw(0.001, 0.5);
+            let extra = draw(1.0, 300.0);
             text += &format!(
                 "[link.l{way}.delayed]\nfraction = {late:.4}\ndistribution = \"exponential\"\n\
                  mean = \"{extra:.2} ms\"\n"
@@ -280,9 +285,9 @@ fn any(seed: u64) -> Scenario {
         text += &format!("[link.e{way}]\nfrom = \"m{way}\"\nto = \"b\"\ndelay = \"0 ms\"\n");
     }
     let names: Vec<String> = (0..ways).map(|way| format!("\"a m{way} b\"")).collect();
-    // As the rates are, or not.
-    let fit = draw(1.0, 2.999) as u32 == 1;
-    let weight = |rate: &f64| if fit { format!("{rate:.3}") } else { "1".to_owned() };
+    // The weights are proportional to the rates, or equal.
+    let proportional = draw(1.0, 2.999) as u32 == 1;
+    let weight = |rate: &f64| if proportional { format!("{rate:.3}") } else { "1".to_owned() };
     let weights: Vec<String> = rates.iter().map(weight).collect();
     let spread = ["round-robin", "random", "runs"][draw(1.0, 3.999) as usize - 1];
     let over = format!(
@@ -312,12 +317,12 @@ fn any(seed: u64) -> Scenario {
         );
     }
     let mut scenario = scenario(&text);
-    scenario.name = format!("any {seed}\n{text}");
+    scenario.name = format!("random network {seed}\n{text}");
     scenario
 }
 
 #[test]
-fn no_share_exceeds_101_percent_over_any_network() {
-    let scenarios: Vec<Scenario> = (1..=40).map(any).collect();
-    hold(&scenarios, &BEST[..4]);
+fn no_share_exceeds_101_percent_over_random_networks() {
+    let scenarios: Vec<Scenario> = (1..=40).map(random_network).collect();
+    assert_no_share_exceeds_101_percent(&scenarios, &FAST_SENDERS[..4]);
 }

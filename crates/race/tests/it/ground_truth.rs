@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::expected::{Expected, late_times, told};
+use crate::expected::{Expected, faults_of_captures, late_times};
 use crate::paths::{CASES, Case, analysed, over};
 use unruffled_capture::{Source, Transport, decode, read};
 use unruffled_net::Place;
@@ -142,9 +142,9 @@ fn expected(left: &[u8], right: &[u8]) -> Expected {
         late_times,
         blur_ms: BLUR_MS,
         spurious,
-        untold,
-        travelling,
-        refused,
+        unreported: untold,
+        in_flight: travelling,
+        discarded: refused,
         unclear,
         lost,
         latest,
@@ -153,10 +153,10 @@ fn expected(left: &[u8], right: &[u8]) -> Expected {
 
 /// Returns the case's path as two links, with the impairments on the first or on the second.
 fn in_two_links(case: &Case, first: bool) -> String {
-    let Case { rate, befalls, .. } = case;
+    let Case { rate, impairments, .. } = case;
     let half_ms = f64::from(case.delay_ms) / 2.0;
-    let on_a = if first { *befalls } else { "" };
-    let on_b = if first { "" } else { *befalls };
+    let on_a = if first { *impairments } else { "" };
+    let on_b = if first { "" } else { *impairments };
     format!(
         "[path]\nhops = ['a', 'b']\n\
          [link.a]\nrate = '{rate}'\ndelay = '{half_ms} ms'\nqueue = 100\n{on_a}\n\
@@ -205,7 +205,7 @@ fn transferred(case: &Case, first: bool, kernel: bool, length: Length) -> Option
     let sender = if kernel { "kernel-cubic" } else { case.sender };
     let captures = [("sender", left), ("between", between), ("receiver", right)];
     let captures = captures.map(|(place, capture)| (place, Some(analysed(capture))));
-    Some(told(&format!("{}, {sender}", case.name), &expected, captures))
+    Some(faults_of_captures(&format!("{}, {sender}", case.name), &expected, captures))
 }
 
 /// The quantiles of a hundred late packets are within their bounds only if the emulator is on time.

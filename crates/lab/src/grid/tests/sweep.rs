@@ -1,21 +1,21 @@
-//! Tests of sweeps: their runs, rows and standings.
+//! Tests of sweeps: runs, rows and standings.
 
 use super::*;
 
 #[test]
-fn only_points_whose_runs_are_all_done_count_for_the_standings() {
+fn standings_count_only_points_with_all_runs() {
     let sweep = Sweep::new(plan(GRID), None).unwrap();
     let wins_after = |runs: &[usize]| {
         let take = |made| sweep.take(vec![made]).unwrap();
         Batch::of(sweep.plan(), runs).make(&[], never(), take).unwrap();
         sweep.standings().iter().map(|standing| standing.wins).sum::<usize>()
     };
-    // A point has two runs of each of two senders.
+    // A point has two senders with two runs each.
     assert_eq!(wins_after(&[0, 1, 2]), 0);
     assert_eq!(wins_after(&[3]), 1);
 }
 
-/// Makes all runs of the sweep. Returns it with the number of runs that the store did not have.
+/// Makes all runs, and returns the sweep and the number of runs that were missing.
 fn swept(store: Option<Store>) -> (Sweep, usize) {
     let sweep = Sweep::new(plan(GRID), store).unwrap();
     let missing = sweep.missing().len();
@@ -25,7 +25,7 @@ fn swept(store: Option<Store>) -> (Sweep, usize) {
 }
 
 #[test]
-fn rows_equal_those_of_a_comparison_at_each_point() {
+fn the_rows_are_those_of_a_comparison_at_each_point() {
     let (sweep, _) = swept(None);
     let mut expected = Vec::new();
     for fraction in ["1 %", "10 %"] {
@@ -50,7 +50,7 @@ fn rows_equal_those_of_a_comparison_at_each_point() {
 }
 
 #[test]
-fn stored_runs_are_not_made_again() {
+fn stored_runs_are_not_repeated() {
     let folder = tempfile::tempdir().unwrap();
     let store = || Some(Store::open(&folder.path().join("runs.sqlite")).unwrap());
     let (first, missing) = swept(store());
@@ -58,14 +58,14 @@ fn stored_runs_are_not_made_again() {
     let (again, missing) = swept(store());
     assert_eq!(missing, 0);
     assert_eq!(first.csv(), again.csv());
-    // A wider grid makes only the new runs.
+    // A larger grid has only its new points to run.
     let wider = GRID.replace("\"10 %\"]", "\"10 %\", \"20 %\"]");
     let wider = Sweep::new(plan(&wider), store()).unwrap();
     assert_eq!(wider.missing().len(), 12);
 }
 
 #[test]
-fn batches_from_other_processes_in_any_order_give_the_same_rows() {
+fn batches_of_other_processes_in_any_order_give_the_same_results() {
     let (local, _) = swept(None);
     let sweep = Sweep::new(plan(GRID), None).unwrap();
     let estimate = sweep.estimate(never()).unwrap();
@@ -75,7 +75,7 @@ fn batches_from_other_processes_in_any_order_give_the_same_rows() {
         let mut made = Vec::new();
         let batch = Batch::unpack(&batch.pack()).unwrap();
         batch.make(&[], never(), |m| made.push(m)).unwrap();
-        // Twice, as if a worker had died after its answer.
+        // Results may arrive twice if a worker ends after its answer and the batch is repeated.
         for _ in 0..2 {
             sweep.take(Made::unpack(&Made::pack(made.clone())).unwrap()).unwrap();
         }
@@ -86,24 +86,24 @@ fn batches_from_other_processes_in_any_order_give_the_same_rows() {
 
 #[test]
 fn octets_that_are_not_results_are_rejected() {
-    let message = Made::unpack(b"nonsense").unwrap_err().to_string();
-    assert_eq!(message, "runs from elsewhere: not runs, nor their results");
+    let refused = Made::unpack(b"nonsense").unwrap_err().to_string();
+    assert_eq!(refused, "runs from elsewhere: not runs, nor their results");
 }
 
 #[test]
-fn a_cancelled_sweep_is_an_error_and_keeps_what_is_missing() {
+fn a_cancelled_sweep_returns_an_error_and_its_runs_stay_missing() {
     let token = CancellationToken::default();
     token.cancel();
     let sweep = Sweep::new(plan(GRID), None).unwrap();
-    for result in [sweep.run(&token, &()), sweep.estimate(&token).map(drop)] {
-        let error = result.expect_err("is cancelled");
-        assert!(matches!(error, Error::Run(RunError::Cancelled)), "{error}");
+    for refused in [sweep.run(&token, &()), sweep.estimate(&token).map(drop)] {
+        let refused = refused.expect_err("is cancelled");
+        assert!(matches!(refused, Error::Run(RunError::Cancelled)), "{refused}");
     }
     assert_eq!(sweep.missing().len(), 24);
 }
 
 #[test]
-fn a_sweep_that_is_cancelled_midway_keeps_the_finished_runs() {
+fn a_sweep_that_is_cancelled_keeps_its_finished_runs() {
     struct CancelFirst(CancellationToken);
     impl Watch for CancelFirst {
         fn done(&self, _: usize) {
@@ -113,13 +113,13 @@ fn a_sweep_that_is_cancelled_midway_keeps_the_finished_runs() {
     let watch = CancelFirst(CancellationToken::default());
     let sweep = Sweep::new(plan(GRID), Some(Store::in_memory().unwrap())).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let error = pool.install(|| sweep.run(&watch.0, &watch)).expect_err("is cancelled");
-    assert!(matches!(error, Error::Run(RunError::Cancelled)), "{error}");
+    let refused = pool.install(|| sweep.run(&watch.0, &watch)).expect_err("is cancelled");
+    assert!(matches!(refused, Error::Run(RunError::Cancelled)), "{refused}");
     assert!((1..24).contains(&sweep.missing().len()), "{}", sweep.missing().len());
 }
 
 #[test]
-fn csv_and_json_have_the_point_and_its_values_before_the_run() {
+fn csv_and_json_have_the_point_and_its_values() {
     let (sweep, _) = swept(None);
     let csv = sweep.csv();
     let lines: Vec<&str> = csv.lines().collect();
@@ -136,7 +136,7 @@ fn csv_and_json_have_the_point_and_its_values_before_the_run() {
 }
 
 #[test]
-fn the_median_of_an_even_number_of_points_lies_between_the_middle_two() {
+fn the_median_of_an_even_number_of_points_is_between_the_middle_two() {
     let (sweep, _) = swept(None);
     let json: serde_json::Value = serde_json::from_str(&sweep.json()).unwrap();
     let mean = |point: usize, variant: &str| {

@@ -10,7 +10,7 @@ use crate::report::palette::tests::{contrast, linear};
 use crate::report::palette::{ALERT, Ink, MUTED, PAPER, TEXT};
 use unruffled_scenario::{BUILTIN, Scenario};
 
-/// A colour in Oklab (Ottosson 2020), in which distances are those that are seen.
+/// Converts a colour to Oklab (Ottosson 2020), in which distances are perceived distances.
 fn oklab(colour: u32) -> [f64; 3] {
     let [r, g, b] = linear(colour);
     let cone = |of: [f64; 3]| (of[0] * r + of[1] * g + of[2] * b).cbrt();
@@ -24,16 +24,17 @@ fn oklab(colour: u32) -> [f64; 3] {
     ]
 }
 
-/// How far apart two inks are in the mode in which they are closer.
+/// Returns the distance of two inks, in the mode in which it is smaller.
 fn distance(a: Ink, b: Ink) -> f64 {
     let apart = |a: u32, b: u32| -> f64 {
-        let (a, b) = (oklab(a), oklab(b));
+        let a = oklab(a);
+        let b = oklab(b);
         a.iter().zip(&b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
     };
     apart(a.light, b.light).min(apart(a.dark, b.dark))
 }
 
-/// Every name that a sender of the table can have with the parts that go with it, two at most.
+/// Returns the names of all senders of the table with one or two of the parts that they accept.
 fn combined() -> Vec<String> {
     let mut names = Vec::new();
     for row in ROWS {
@@ -49,7 +50,7 @@ fn combined() -> Vec<String> {
 }
 
 #[test]
-fn every_sender_has_a_colour_of_its_own() {
+fn the_colours_of_all_senders_differ() {
     for row in ROWS {
         assert!(SENDERS.iter().any(|(name, _, _)| *name == row.name), "{}", row.name);
     }
@@ -62,7 +63,7 @@ fn every_sender_has_a_colour_of_its_own() {
 }
 
 #[test]
-fn colours_stand_out_from_the_paper_in_both_modes() {
+fn colours_have_enough_contrast_in_both_modes() {
     let names = SENDERS.iter().map(|(name, _, _)| (*name).to_owned());
     let inks = names.chain(combined()).map(|name| of(&name).ink);
     for ink in inks.chain((0..OTHERS.len()).map(|nth| other(nth).ink)) {
@@ -72,7 +73,7 @@ fn colours_stand_out_from_the_paper_in_both_modes() {
 }
 
 #[test]
-fn one_attribute_is_one_colour() {
+fn each_colour_in_light_mode_has_one_colour_in_dark_mode() {
     let mut darks: HashMap<u32, u32> = HashMap::new();
     let names = SENDERS.iter().map(|(name, _, _)| (*name).to_owned());
     let inks = names.chain(combined()).map(|name| of(&name).ink);
@@ -83,7 +84,7 @@ fn one_attribute_is_one_colour() {
     }
 }
 
-/// Senders that stand together unless the reader asks for others.
+/// Returns the groups of senders that are compared by default.
 fn together() -> Vec<Vec<String>> {
     let names = |of: &[&str]| of.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let kernels = names(&["kernel-cubic", "kernel-reno", "kernel-bbr", "kernel-unruffled"]);
@@ -113,7 +114,7 @@ fn together() -> Vec<Vec<String>> {
 }
 
 #[test]
-fn senders_that_stand_together_are_told_apart() {
+fn senders_that_are_compared_by_default_have_distinct_colours() {
     for names in together() {
         for (i, a) in names.iter().enumerate() {
             for b in &names[..i] {
@@ -128,7 +129,7 @@ fn senders_that_stand_together_are_told_apart() {
 }
 
 #[test]
-fn a_part_changes_the_colour_of_any_sender_and_its_place_does_not() {
+fn the_colour_depends_on_the_parts_and_not_on_their_order() {
     for name in combined() {
         let base = name.split('+').next().expect("has a name");
         assert!(distance(of(&name).ink, of(base).ink) > 0.05, "{name}");
@@ -139,7 +140,7 @@ fn a_part_changes_the_colour_of_any_sender_and_its_place_does_not() {
 }
 
 #[test]
-fn what_is_not_in_the_table_has_a_colour_all_the_same() {
+fn names_that_are_not_in_the_table_have_a_colour() {
     for name in ["kernel-vegas", "mine", "", "+", "<b>", "ü"] {
         assert_eq!(of(name), of(name));
     }

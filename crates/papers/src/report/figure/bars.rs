@@ -10,7 +10,7 @@ use crate::experiment::Panel;
 use crate::report::axis::Axis;
 use crate::reproduce::FigureOutcome;
 use unruffled_lab::report::palette::{Ink, TEXT};
-use unruffled_lab::report::plot::{self, Area, Drawn, LETTER};
+use unruffled_lab::report::plot::{self, Area, Drawn, LETTER_WIDTH};
 use unruffled_lab::statistics::Estimate;
 use unruffled_lab::text::cut;
 
@@ -20,7 +20,7 @@ const BAR: i32 = 56;
 const ABOVE: i32 = 16;
 const RIGHT: i32 = 130;
 /// The number of letters of a label that fit into half of the drawing.
-const ROOM: usize = ((WIDTH / 2 - 24) / LETTER) as usize;
+const ROOM: usize = ((WIDTH / 2 - 24) / LETTER_WIDTH) as usize;
 
 /// A bar and the text beside it.
 struct Bar {
@@ -56,7 +56,7 @@ pub(super) fn bars(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
         }
     };
     let longest = bars.iter().map(|bar| bar.label.chars().count()).max();
-    let left = 24 + LETTER * longest.unwrap_or(0).max(3) as i32;
+    let left = 24 + LETTER_WIDTH * longest.unwrap_or(0).max(3) as i32;
     let field = Field {
         x,
         y: Axis::new(0.0, 1.0, false),

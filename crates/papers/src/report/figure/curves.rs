@@ -10,7 +10,7 @@ use crate::experiment::{Kind, Panel};
 use crate::report::axis::Axis;
 use crate::reproduce::FigureOutcome;
 use unruffled_lab::report::palette::TEXT;
-use unruffled_lab::report::plot::{self, Area, CHARACTER, Drawn, LETTER, Tips};
+use unruffled_lab::report::plot::{self, Area, CHARACTER_WIDTH, Drawn, LETTER_WIDTH, Tips};
 use unruffled_lab::report::{look, slice, thin};
 use unruffled_lab::text::cut;
 
@@ -147,8 +147,8 @@ fn draw_curves(
         None => Axis::of(values.chain(panel.rule), panel.y_log, marks != Marks::Dots),
     };
     let widest = y.ticks().iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
-    let left = 24 + CHARACTER as i32 * widest.max(3) as i32;
-    let room = (WIDTH - left - BESIDE) / LETTER;
+    let left = 24 + CHARACTER_WIDTH as i32 * widest.max(3) as i32;
+    let room = (WIDTH - left - BESIDE) / LETTER_WIDTH;
     let names: Vec<String> = match curves {
         // A single time series needs no legend; the name of a single curve may matter.
         [_] if marks == Marks::Line || marks == Marks::Dots => Vec::new(),
@@ -301,7 +301,7 @@ fn legend(names: &[String], width: i32) -> (Vec<(i32, i32)>, i32) {
     let (mut x, mut row) = (0, 0);
     let mut places = Vec::new();
     for name in names {
-        let wide = BESIDE + name.chars().count() as i32 * LETTER;
+        let wide = BESIDE + name.chars().count() as i32 * LETTER_WIDTH;
         if x > 0 && x + wide > width {
             (x, row) = (0, row + 1);
         }

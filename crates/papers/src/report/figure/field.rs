@@ -7,7 +7,7 @@ use plotters::style::{Color, RGBColor, ShapeStyle};
 use super::style::WIDTH;
 use crate::report::axis::Axis;
 use unruffled_lab::report::palette::{GRID, MUTED};
-use unruffled_lab::report::plot::{self, Area, CHARACTER, Drawn};
+use unruffled_lab::report::plot::{self, Area, CHARACTER_WIDTH, Drawn};
 use unruffled_lab::text::cut;
 
 /// Half of the width of a marker.
@@ -84,7 +84,7 @@ impl Field {
 
 /// Returns the number of characters that fit into so many units.
 fn fitting(units: i32) -> usize {
-    (units / CHARACTER as i32).max(1) as usize
+    (units / CHARACTER_WIDTH as i32).max(1) as usize
 }
 
 /// Draws a line through these points.
