@@ -117,7 +117,8 @@ fn together(scenario: &Scenario, groups: &[Alone<'_>], ran: &[FlowRecord]) -> f6
             let mut used: Vec<(f64, f64)> =
                 groups.iter().zip(&bits).map(|(group, &bits)| (group.crossed(at), bits)).collect();
             used.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let (mut room, mut all) = (rate.bps() * longest * payload(scenario), 0.0);
+            let mut room = rate.bps() * longest * payload(scenario);
+            let mut all = 0.0;
             for (share, bits) in used {
                 let fits = if share > 0.0 { bits.min(room / share) } else { bits };
                 room -= fits * share;

@@ -192,7 +192,8 @@ pub(crate) mod tests {
     fn captions_say_which_of_several_flows_is_drawn() {
         let mut comparison = fake::comparison();
         assert!(html(&comparison).contains("(seed\u{a0}1)"));
-        (comparison.flows, comparison.compared) = (6, 4);
+        comparison.flows = 6;
+        comparison.compared = 4;
         let html = html(&comparison);
         assert!(html.contains("(seed\u{a0}1, first of 4 flows)"));
         assert!(!html.contains("(seed\u{a0}1)"));

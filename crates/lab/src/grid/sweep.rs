@@ -111,7 +111,8 @@ impl Sweep {
         let began = Instant::now();
         // The order takes runs of all costs: the middle, then the middle of each half, and so on.
         let mut spread: VecDeque<(usize, usize)> = VecDeque::from([(0, missing.len())]);
-        let (mut costs, mut took) = (0.0, 0.0);
+        let mut costs = 0.0;
+        let mut took = 0.0;
         while let Some((from, to)) = spread.pop_front()
             && began.elapsed() < ESTIMATE_TIME
         {
@@ -138,7 +139,8 @@ impl Sweep {
         let (took, cost) = self.locked().took;
         let rate = if cost > 0.0 { took / cost } else { f64::INFINITY };
         let mut batches = Vec::new();
-        let (mut runs, mut time) = (Vec::new(), 0.0);
+        let mut runs = Vec::new();
+        let mut time = 0.0;
         for run in self.missing() {
             runs.push(run);
             time += self.plan.planned_run(run).cost * rate;

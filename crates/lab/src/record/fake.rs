@@ -94,7 +94,8 @@ fn runs(index: u64, shape: Shape) -> VariantRuns {
 fn trace(index: u64, (name, mbps, dupthresh, _, spuriously): Shape) -> Trace {
     let mut random = Random(index + 77);
     let mut trace = Trace::default();
-    let (mut cwnd, mut threshold) = (2.0, 3.0);
+    let mut cwnd = 2.0;
+    let mut threshold = 3.0;
     for i in 0..2000 {
         let t = f64::from(i) * 0.5;
         cwnd += 0.5 * mbps / 2.0;

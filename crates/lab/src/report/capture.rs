@@ -293,7 +293,8 @@ mod tests {
         let note = |direction: &Direction| round_trips(direction).unwrap();
         assert!(note(&direction).starts_with("minimum 1"), "{}", note(&direction));
         direction.place = Place::Receiver;
-        (direction.rtt.min_ms, direction.rtt.beyond_ms) = (Some(100.4), Some(0.1));
+        direction.rtt.min_ms = Some(100.4);
+        direction.rtt.beyond_ms = Some(0.1);
         let expected = "from here to the receiver and back; between the ends at least 100.4 ms";
         assert_eq!(note(&direction), expected);
     }
