@@ -191,7 +191,7 @@ impl Sender {
     }
 
     /// Returns the next segment that may be sent at `now`, if any.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Transmission> {
         if self.idle() {
             return None;

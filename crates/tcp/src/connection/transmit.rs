@@ -41,7 +41,7 @@ impl<O: Observer> Departure<'_, O> {
 
     /// Returns whether only data or an acknowledgement can be sent: the connection is established,
     /// nothing else is due, and no timer has to be set or stopped.
-    #[inline(always)]
+    #[inline]
     fn only_data_or_ack(&self) -> bool {
         self.connection.state == State::Established
             && self.connection.reset.is_none()
