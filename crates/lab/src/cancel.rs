@@ -63,9 +63,18 @@ pub fn never() -> &'static CancellationToken {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The configuration of a link is invalid, or more packets are in flight than memory should hold.
+    /// The configuration of a link is invalid.
     #[error("link: {0}")]
     Config(#[from] ConfigError),
+    /// More packets are in flight than memory should hold.
+    #[error(
+        "packets on their way must be fewer (by a queue on each link, or by lower rates), not more \
+         than {max}"
+    )]
+    TooManyPackets {
+        /// The largest number of packets in flight.
+        max: usize,
+    },
     /// Cancellation was requested.
     #[error("cancelled")]
     Cancelled,

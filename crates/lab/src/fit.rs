@@ -9,5 +9,5 @@ mod search;
 pub use crate::error::FitError;
 pub use beside::Beside;
 pub use cost::{Cost, cost};
-pub use losses::{Blamed, Losses, losses};
+pub use losses::{LossOrigin, Losses, losses};
 pub use search::{Fit, OBSERVED, Reading, fit, is_long_enough};

@@ -1,5 +1,5 @@
-//! Runs of scenarios, and what people look at afterwards: rows, tables, reports, sweeps, and the path that
-//! a capture shows.
+//! Runs of scenarios and their results: rows, tables, reports, sweeps, and the path that a capture
+//! shows.
 //!
 //! # Examples
 //! ```

@@ -1,7 +1,6 @@
 //! One run: a scenario, a variant, a seed.
 
 use unruffled_measure::{End, FlowId, FlowRecord, LinkMeters, Meter, Monitor, RunRecord};
-use unruffled_path::ConfigError;
 use unruffled_sim::Simulation;
 use unruffled_tcp::Variant;
 use unruffled_units::{Duration, Instant};
@@ -69,9 +68,7 @@ fn finish(
             break;
         }
         if simulation.has_too_many() {
-            let expected = "fewer (by a queue on each link, or by lower rates)";
-            let found = format!("more than {}", Simulation::MOST_PACKETS);
-            return Err(ConfigError::new("packets on their way", expected, found).into());
+            return Err(RunError::TooManyPackets { max: Simulation::MOST_PACKETS });
         }
         cancel.check()?;
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use unruffled_capture::{Analysis, Cause, Direction, Sureness, Verdict, is_enough, judge};
 
 use crate::cancel::CancellationToken;
-use crate::fit::{self, Beside, Blamed, Cost, FitError, Losses};
+use crate::fit::{self, Beside, Cost, FitError, LossOrigin, Losses};
 use crate::rate::Scale;
 
 /// The most transfers whose cost is simulated; each simulation takes some seconds.
@@ -76,7 +76,7 @@ pub fn transfers(analysis: &Analysis) -> Vec<Transfer<'_>> {
         let losses = fit::losses(direction);
         let verdict = match judge(direction) {
             verdict if verdict.cause != Cause::Loss => verdict,
-            _ if losses.decision == Blamed::Queue => overflowed(direction),
+            _ if losses.decision == LossOrigin::Queue => overflowed(direction),
             verdict => verdict,
         };
         Transfer { connection: at, span_s, direction, verdict, losses, cost: None }

@@ -79,7 +79,7 @@ pub enum Advice {
         /// The scenario's file.
         path: String,
     },
-    /// The same over the path by the other reading of its losses.
+    /// Compare the senders over the path with the other reading of its losses.
     CompareOtherReading {
         /// The scenario's file.
         path: String,

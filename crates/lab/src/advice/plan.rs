@@ -190,7 +190,7 @@ fn address(role: Role, direction: &Direction) -> IpAddr {
     }
 }
 
-/// Whether the capture was made at the host that has this role, if that is known.
+/// Returns whether the capture was made at the host with this role, if that is known.
 fn captured_at(role: Role, direction: &Direction) -> Option<bool> {
     match direction.place {
         Place::Sender => Some(role == Role::Sender),

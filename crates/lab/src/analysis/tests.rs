@@ -99,7 +99,7 @@ fn losses_can_be_caused_by_reordering() {
     assert!(cost.share < 0.84 && cost.lossless_share > 0.84, "{cost:?}");
     let readings = [" if it caused the losses too: ", " if the path lost packets: "];
     assert!(readings.iter().any(|reading| cost.text.contains(reading)), "{cost:?}");
-    assert_ne!(cost.losses.decision, fit::Blamed::Path, "{cost:?}");
+    assert_ne!(cost.losses.decision, fit::LossOrigin::Path, "{cost:?}");
 }
 
 #[test]

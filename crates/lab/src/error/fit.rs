@@ -85,6 +85,9 @@ pub enum FitError {
     /// A link of the fitted path is invalid.
     #[error(transparent)]
     Link(unruffled_path::ConfigError),
+    /// The simulation has no result.
+    #[error(transparent)]
+    Run(RunError),
     /// The simulation's capture could not be read.
     #[error(transparent)]
     Analysis(#[from] unruffled_capture::Error),
@@ -95,6 +98,7 @@ impl From<RunError> for FitError {
         match error {
             RunError::Cancelled => Self::Cancelled,
             RunError::Config(error) => Self::Link(error),
+            error @ RunError::TooManyPackets { .. } => Self::Run(error),
         }
     }
 }

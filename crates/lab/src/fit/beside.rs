@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn those_who_are_slowed_gain_alike_and_nobody_has_less_than_an_equal_share() {
+    fn slowed_transfers_gain_alike_and_none_has_less_than_an_equal_share() {
         let beside =
             |transfers, slowed_bps, steady_bps| Beside { transfers, slowed_bps, steady_bps };
         assert_eq!(Beside::default().left_bps(1.0, 12.0), None);

@@ -6,7 +6,7 @@ use unruffled_capture::{Cause, Direction, Sureness};
 use unruffled_tcp::Variant;
 
 use super::beside::Beside;
-use super::losses::{Blamed, Losses};
+use super::losses::{LossOrigin, Losses};
 use super::path::{measured, payload_share};
 use super::search::{self, Fit, OBSERVED, goodput_bps, same_time};
 use crate::cancel::CancellationToken;
@@ -140,9 +140,9 @@ pub fn cost(
     let open = lossless_share >= share + MIN_SHARE_DIFFERENCE;
     let sureness = if near { Sureness::Probable } else { Sureness::Possible };
     let decided = match fit.losses.decision {
-        Blamed::Path => Some(false),
-        Blamed::Queue | Blamed::Reordering | Blamed::None => Some(true),
-        Blamed::Undecided => None,
+        LossOrigin::Path => Some(false),
+        LossOrigin::Queue | LossOrigin::Reordering | LossOrigin::None => Some(true),
+        LossOrigin::Undecided => None,
     }
     .filter(|_| open);
     let range = |least: f64, most: f64| match (open, decided) {

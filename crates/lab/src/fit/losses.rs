@@ -10,7 +10,7 @@ use unruffled_capture::{Direction, Place};
 /// The origin of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Blamed {
+pub enum LossOrigin {
     /// There were no losses.
     None,
     /// The path, which loses packets independently of reordering.
@@ -27,7 +27,7 @@ pub enum Blamed {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Losses {
     /// The origin.
-    pub decision: Blamed,
+    pub decision: LossOrigin,
     /// The evidence as a sentence.
     pub evidence: String,
 }
@@ -36,11 +36,11 @@ impl Losses {
     /// Returns the origin and the evidence as a sentence.
     pub fn in_words(&self) -> String {
         let whose = match self.decision {
-            Blamed::None => return self.evidence.clone(),
-            Blamed::Path => "The losses are the path's",
-            Blamed::Queue => "The losses are its queue's",
-            Blamed::Reordering => "The losses are reordering's doing",
-            Blamed::Undecided => "Whose doing the losses are is undecided",
+            LossOrigin::None => return self.evidence.clone(),
+            LossOrigin::Path => "The losses are the path's",
+            LossOrigin::Queue => "The losses are its queue's",
+            LossOrigin::Reordering => "The losses are reordering's doing",
+            LossOrigin::Undecided => "Whose doing the losses are is undecided",
         };
         let mut evidence = self.evidence.chars();
         let first = evidence.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
@@ -49,7 +49,7 @@ impl Losses {
 
     /// Returns whether it is likelier that only the queue of the path drops packets.
     pub fn lossless(&self) -> bool {
-        matches!(self.decision, Blamed::None | Blamed::Queue | Blamed::Reordering)
+        matches!(self.decision, LossOrigin::None | LossOrigin::Queue | LossOrigin::Reordering)
     }
 }
 
@@ -84,7 +84,7 @@ pub fn losses(direction: &Direction) -> Losses {
     let decide = |decision, evidence: String| Losses { decision, evidence };
     let (lost, seen) = (direction.losses.lost, &direction.loss_evidence);
     if lost == 0 {
-        return decide(Blamed::None, "No retransmission was needed.".to_owned());
+        return decide(LossOrigin::None, "No retransmission was needed.".to_owned());
     }
     let share = |part: u64| part as f64 / lost as f64;
     let late = direction.reordering().reordered;
@@ -96,13 +96,13 @@ pub fn losses(direction: &Direction) -> Losses {
                 "The originals of {came} of {lost} needed retransmissions came late and were discarded \
                  by the receiver (PAWS)."
             );
-            return decide(Blamed::Reordering, evidence);
+            return decide(LossOrigin::Reordering, evidence);
         }
         let evidence = format!(
             "The originals of {missing} of {lost} needed retransmissions never came; whether the path or \
              its queue lost them is not seen at the receiver."
         );
-        return decide(Blamed::Undecided, evidence);
+        return decide(LossOrigin::Undecided, evidence);
     }
     let refused = if direction.traffic.timestamps { seen.refused } else { 0 };
     let unseen = lost.saturating_sub(refused) as f64 / direction.traffic.segments.max(1) as f64;
@@ -112,7 +112,7 @@ pub fn losses(direction: &Direction) -> Losses {
              before, by which a receiver with timestamps answers to a late packet that it discards \
              (PAWS)."
         );
-        return decide(Blamed::Reordering, evidence);
+        return decide(LossOrigin::Reordering, evidence);
     }
     // An overflowing queue drops many segments in one event, a receiver discards few.
     let events = seen.events.max(1) as f64;
@@ -121,14 +121,14 @@ pub fn losses(direction: &Direction) -> Losses {
             "The receiver discarded about {refused} late packets (PAWS), which accounts for a part of {lost} \
              needed retransmissions."
         );
-        return decide(Blamed::Undecided, evidence);
+        return decide(LossOrigin::Undecided, evidence);
     }
     // Without DSACK, spurious retransmissions count as losses.
     let reports = direction.retransmissions.dsacks > 0;
     let trusted = late == 0 || reports;
     let (Some(rank), events) = (seen.queue_rank, seen.queue_events) else {
         return decide(
-            Blamed::Undecided,
+            LossOrigin::Undecided,
             "How full the queue was at the losses is not seen.".to_owned(),
         );
     };
@@ -136,7 +136,7 @@ pub fn losses(direction: &Direction) -> Losses {
     if events < MIN_EVENTS.0 {
         let evidence =
             format!("{events} loss events are too few to decide whether the queue overflowed.");
-        return decide(Blamed::Undecided, evidence);
+        return decide(LossOrigin::Undecided, evidence);
     }
     let percent = rank * 100.0;
     if rank >= FULL_QUEUE_RANK && rank > 0.5 + error {
@@ -144,17 +144,17 @@ pub fn losses(direction: &Direction) -> Losses {
             "Beside {events} loss events, packets had waited longer in the queue than {percent:.0} % of all \
              did: it overflowed."
         );
-        return decide(Blamed::Queue, evidence);
+        return decide(LossOrigin::Queue, evidence);
     }
     if events < MIN_EVENTS.1 {
         let evidence =
             format!("{events} loss events are too few to decide whether they depend on the queue.");
-        return decide(Blamed::Undecided, evidence);
+        return decide(LossOrigin::Undecided, evidence);
     }
     if !trusted {
         let evidence = "The receiver reports no duplicates, so that spurious retransmissions count as \
                         losses.";
-        return decide(Blamed::Undecided, evidence.to_owned());
+        return decide(LossOrigin::Undecided, evidence.to_owned());
     }
     if rank - 0.5 <= error && rank + error < FULL_QUEUE_RANK && !is_busy(direction) {
         let away = seen.away_from_late;
@@ -167,13 +167,13 @@ pub fn losses(direction: &Direction) -> Losses {
             "The {events} loss events do not depend on the queue: packets beside them had waited longer \
              than {percent:.0} % of all{near}."
         );
-        return decide(Blamed::Path, evidence);
+        return decide(LossOrigin::Path, evidence);
     }
     let evidence = format!(
         "Beside {events} loss events, packets had waited longer in the queue than {percent:.0} % of all, \
          which fits both losses of the path and an overflowing queue."
     );
-    decide(Blamed::Undecided, evidence)
+    decide(LossOrigin::Undecided, evidence)
 }
 
 /// Returns whether the transfer kept its path full all the time.

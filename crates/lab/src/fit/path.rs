@@ -282,8 +282,7 @@ mod tests {
 
     /// If the rate is known and set, the delay must be right.
     #[test]
-    fn a_path_that_was_never_filled_has_its_round_trip_as_delay_and_says_that_the_rate_is_a_bound()
-    {
+    fn a_path_that_was_never_filled_has_the_round_trip_as_delay_and_a_bound_as_rate() {
         let captured = Scenario::load("rr-3", &["duration=5 s".to_owned()]).expect("exists");
         let sack = Variant::named("sack").expect("exists");
         let mut direction =

@@ -9,7 +9,7 @@ use unruffled_measure::End;
 use unruffled_tcp::Variant;
 use unruffled_units::Duration;
 
-use super::losses::{Blamed, Losses};
+use super::losses::{LossOrigin, Losses};
 use super::path::{Loss, Measured, measured, scenario};
 
 use crate::cancel::CancellationToken;
@@ -177,7 +177,7 @@ pub fn is_long_enough(direction: &Direction) -> bool {
 /// The candidates for the losses of the path, the simplest first: none, if the queue caused the
 /// losses; spells, if a recovery repairs several losses; random losses, whose share is known to two
 /// standard errors, the square root of their number.
-fn candidates(direction: &Direction, path: &Measured, blamed: Blamed) -> Vec<Loss> {
+fn candidates(direction: &Direction, path: &Measured, blamed: LossOrigin) -> Vec<Loss> {
     let losses = &direction.losses;
     if losses.lost == 0 {
         return vec![Loss::None];
@@ -192,7 +192,7 @@ fn candidates(direction: &Direction, path: &Measured, blamed: Blamed) -> Vec<Los
     let error = (2.0 / (losses.lost as f64).sqrt()).min(1.0);
     let random = [1.0, 1.0 - error, 1.0 + error].map(|part| Loss::Random(losses.ratio * part));
     // The queue does not explain losses that do not depend on it.
-    let none = (blamed != Blamed::Path).then_some(Loss::None);
+    let none = (blamed != LossOrigin::Path).then_some(Loss::None);
     none.into_iter().chain(spells).chain(random).collect()
 }
 

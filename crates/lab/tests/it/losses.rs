@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_capture::{Analyzer, Direction, Limits, Source, read};
 use unruffled_lab::cancel::never;
 use unruffled_lab::capture::Capture;
-use unruffled_lab::fit::{Blamed, losses};
+use unruffled_lab::fit::{LossOrigin, losses};
 use unruffled_lab::{Scenario, run};
 use unruffled_measure::End;
 use unruffled_tcp::Variant;
@@ -95,8 +95,8 @@ fn the_cause_of_losses_is_never_decided_wrongly() {
                 let found = analysed(octets);
                 let losses = losses(&found);
                 let right = match losses.decision {
-                    Blamed::Undecided => true,
-                    Blamed::Path => matches!(kind, Kind::Lost | Kind::LateAndLost),
+                    LossOrigin::Undecided => true,
+                    LossOrigin::Path => matches!(kind, Kind::Lost | Kind::LateAndLost),
                     _ => matches!(kind, Kind::Late | Kind::InOrder),
                 };
                 let line = format!(
@@ -109,7 +109,7 @@ fn the_cause_of_losses_is_never_decided_wrongly() {
                 }
                 if end == "sender" {
                     all += 1;
-                    decided += usize::from(losses.decision != Blamed::Undecided);
+                    decided += usize::from(losses.decision != LossOrigin::Undecided);
                 }
             }
         }

@@ -374,7 +374,7 @@ fn an_unlimited_number_of_packets_in_flight_is_an_error() {
     let sack = Variant::named("sack").expect("is in the table");
     let refused = record(&scenario, &sack, 1, None, never()).expect_err("is too much").to_string();
     let expected =
-        "link: packets on their way must be fewer (by a queue on each link, or by lower rates)";
+        "packets on their way must be fewer (by a queue on each link, or by lower rates)";
     let found = format!("more than {}", Simulation::MOST_PACKETS);
     assert!(refused.starts_with(expected) && refused.contains(&found), "{refused}");
 }

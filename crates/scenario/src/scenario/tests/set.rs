@@ -42,7 +42,7 @@ fn an_override_sets_one_value() {
     assert!(line.starts_with("--set: tcp.window: expected") && !line.contains('\n'), "{line}");
     let line = rr_3(&["tcp.window=20 # as ever"]).expect_err("is more").to_string();
     assert!(line.starts_with("--set: tcp.window: expected"), "{line}");
-    // What is called so is called so, though it looks like something else.
+    // A name is taken literally, even if it looks like a number.
     let named = rr_3(&["name=1e3", "title=3 # ways", "source='4'"]).expect("good names");
     assert_eq!((named.name.as_str(), named.title.as_str()), ("1e3", "3 # ways"));
     assert_eq!(named.source, "4");
