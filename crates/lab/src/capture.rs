@@ -129,7 +129,8 @@ impl<W: Write> Capture<W> {
         let flags = segment.flags;
         (tcp.syn, tcp.fin, tcp.rst, tcp.psh) = (flags.syn, flags.fin, flags.rst, flags.psh);
         if flags.ack {
-            (tcp.ack, tcp.acknowledgment_number) = (true, segment.ack.0);
+            tcp.ack = true;
+            tcp.acknowledgment_number = segment.ack.0;
         }
         tcp.set_options(&options(segment))
             .map_err(|_| PcapError::InvalidField("TCP options longer than 40 octets"))?;

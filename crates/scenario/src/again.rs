@@ -53,7 +53,8 @@ mod tests {
     #[test]
     fn toml_has_the_values_that_were_run() {
         let mut scenario = loaded(&["warmup=2 s", "variant.rr-ta.history=20 s"]);
-        (scenario.duration, scenario.warmup) = (Duration::from_millis(1500), Duration::ZERO);
+        scenario.duration = Duration::from_millis(1500);
+        scenario.warmup = Duration::ZERO;
         scenario.seeds = 3;
         let text = scenario.to_toml(&["sack", "rr-ta"]);
         let again = Scenario::parse("again", &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));

@@ -91,7 +91,8 @@ mod tests {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproduction.md");
         let document = std::fs::read_to_string(path).expect("the committed results");
         let mut wrong = Vec::new();
-        let (mut failing, mut open) = (0, 0);
+        let mut failing = 0;
+        let mut open = 0;
         for experiment in Experiment::all(false).expect("they load") {
             let verdicts = committed(&experiment.id, &document);
             assert_eq!(verdicts.len(), experiment.claims.len(), "{}", experiment.id);

@@ -43,15 +43,18 @@ impl Axis {
     /// if `zero`.
     pub(super) fn of(values: impl IntoIterator<Item = f64>, log: bool, zero: bool) -> Self {
         let fit = |v: &f64| v.is_finite() && (!log || *v > 0.0);
-        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        let mut low = f64::INFINITY;
+        let mut high = f64::NEG_INFINITY;
         for value in values.into_iter().filter(fit) {
-            (low, high) = (low.min(value), high.max(value));
+            low = low.min(value);
+            high = high.max(value);
         }
         if log {
             return Self::new(low / 1.15, high * 1.15, true);
         }
         if zero {
-            (low, high) = (low.min(0.0), high.max(0.0));
+            low = low.min(0.0);
+            high = high.max(0.0);
         }
         let room = (high - low) * 0.04;
         let below = if low == 0.0 { 0.0 } else { room };

@@ -51,7 +51,8 @@ impl TimeSeries {
 
     /// Returns the moving mean over the last `span` seconds at each point.
     fn smooth(&self, span: f64) -> Self {
-        let (mut from, mut sum) = (0, 0.0);
+        let mut from = 0;
+        let mut sum = 0.0;
         let mut points = Vec::with_capacity(self.points.len());
         for (i, &(time, value)) in self.points.iter().enumerate() {
             sum += value;

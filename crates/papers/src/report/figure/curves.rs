@@ -298,12 +298,14 @@ fn say_slices(tips: &mut Tips, field: &Field, curves: &[Curve], marks: Marks, la
 /// Arranges the entries of the legend in lines: `(left, line)` of each entry, and the number of
 /// lines.
 fn legend(names: &[String], width: i32) -> (Vec<(i32, i32)>, i32) {
-    let (mut x, mut row) = (0, 0);
+    let mut x = 0;
+    let mut row = 0;
     let mut places = Vec::new();
     for name in names {
         let wide = BESIDE + name.chars().count() as i32 * LETTER_WIDTH;
         if x > 0 && x + wide > width {
-            (x, row) = (0, row + 1);
+            x = 0;
+            row += 1;
         }
         places.push((x, row));
         x += wide;
