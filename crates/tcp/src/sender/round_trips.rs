@@ -54,7 +54,7 @@ impl RoundTrips {
 
     /// Takes a round-trip time of a segment sent once, of which the acknowledgement `una` came with
     /// `flight` segments outstanding.
-    #[inline(always)]
+    #[inline]
     pub(super) fn measure(&mut self, rtt: Duration, una: u64, flight: u32) {
         self.sample(rtt, una, flight);
         self.latest = Some(rtt);

@@ -197,7 +197,7 @@ impl Stream {
     }
 
     /// Sends the next `len` octets for the first time.
-    #[inline(always)]
+    #[inline]
     pub(super) fn push_new(&mut self, len: u64, now: Instant) -> Transmission {
         let offset = self.nxt;
         self.flow_control.discard_probe();
