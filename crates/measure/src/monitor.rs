@@ -188,7 +188,7 @@ impl<A: Monitor, B: Monitor> Monitor for (A, B) {
         self.1.opened(flow, source, now);
     }
 
-    #[inline]
+    #[inline(always)]
     fn event(&mut self, flow: FlowId, end: End, now: Instant, event: &Event) {
         self.0.event(flow, end, now, event);
         self.1.event(flow, end, now, event);

@@ -103,14 +103,14 @@ impl<O: Observer> Arrival<'_, O> {
         // section 2).
         let repeated =
             acked == una && self.segment.len == 0 && !self.segment.flags.fin && unchanged;
-        self.read_ack(acked, repeated);
+        self.reborrow().read_ack(acked, repeated);
         Ok(())
     }
 
     /// Processes an acknowledgement that may acknowledge data in flight; `repeated` if it equals
     /// the last one.
     #[inline(never)]
-    fn read_ack(&mut self, acked: u64, repeated: bool) {
+    fn read_ack(mut self, acked: u64, repeated: bool) {
         let una = self.connection.sender.stream.una();
         let nxt = self.connection.sender.stream.nxt();
         let mut blocks = [].as_slice();

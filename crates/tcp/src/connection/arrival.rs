@@ -37,6 +37,18 @@ impl Connection {
 }
 
 impl<O: Observer> Arrival<'_, O> {
+    /// Borrows the parts again, for a call outside the fast path. The fast path keeps its own copy in
+    /// registers, because no function receives the address of it.
+    #[inline(always)]
+    pub(super) fn reborrow(&mut self) -> Arrival<'_, O> {
+        Arrival {
+            connection: self.connection,
+            segment: self.segment,
+            now: self.now,
+            observer: self.observer,
+        }
+    }
+
     /// Returns whether the segment takes the fast path (header prediction): the connection is
     /// established and without timestamps, and the segment is the next one expected, with no flags
     /// besides ACK. Of the checks in [`Self::arrives`] such a segment needs only that of its
@@ -70,13 +82,13 @@ impl<O: Observer> Arrival<'_, O> {
                 self.observer,
             );
             if self.connection.receiver.at_end() {
-                self.on_peer_finished();
+                self.reborrow().on_peer_finished();
             }
         }
     }
 
     #[inline(never)]
-    fn process(&mut self) {
+    fn process(mut self) {
         if self.segment.len >= LEN_LIMIT {
             self.ignore(Ignored::Malformed);
             return;
@@ -214,7 +226,7 @@ impl<O: Observer> Arrival<'_, O> {
             self.observer,
         );
         if self.connection.receiver.at_end() {
-            self.on_peer_finished();
+            self.reborrow().on_peer_finished();
         }
         Ok(())
     }
@@ -263,6 +275,7 @@ impl<O: Observer> Arrival<'_, O> {
     }
 
     /// Sends a challenge ACK, unless the limit is reached.
+    #[inline]
     pub(super) fn challenge(&mut self) {
         if self.connection.challenges.allows(self.now) {
             self.connection.receiver.demand_ack();
@@ -270,6 +283,7 @@ impl<O: Observer> Arrival<'_, O> {
     }
 
     /// Reports that the segment was dropped.
+    #[inline]
     pub(super) fn ignore(&mut self, reason: Ignored) {
         ignore(reason, self.now, self.observer);
     }

@@ -66,7 +66,7 @@ impl Connection {
 
 impl<O: Observer> Arrival<'_, O> {
     /// Called when everything up to the peer's FIN has arrived.
-    pub(super) fn on_peer_finished(&mut self) {
+    pub(super) fn on_peer_finished(mut self) {
         match self.connection.state {
             State::Established => self.connection.state = State::CloseWait,
             State::FinWait1 => self.connection.state = State::Closing,

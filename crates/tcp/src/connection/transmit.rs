@@ -23,15 +23,21 @@ impl Connection {
 }
 
 impl<O: Observer> Departure<'_, O> {
+    /// Borrows the parts again, for a call outside the fast path, which keeps its own copy in registers.
+    #[inline(always)]
+    fn reborrow(&mut self) -> Departure<'_, O> {
+        Departure { connection: self.connection, now: self.now, observer: self.observer }
+    }
+
     #[inline(always)]
     fn poll(&mut self) -> Option<Segment> {
         if !self.only_data_or_ack() {
-            return self.next_segment();
+            return self.reborrow().next_segment();
         }
         let outgoing = match self.connection.sender.poll(self.now) {
             Some(transmission) => self.send(transmission),
             None if self.connection.sender.stream.blocked_by_window() => {
-                return self.next_segment();
+                return self.reborrow().next_segment();
             }
             None if !self.connection.receiver.ack_due() => return None,
             None => self.acknowledgement(),
@@ -52,7 +58,7 @@ impl<O: Observer> Departure<'_, O> {
     }
 
     #[inline(never)]
-    fn next_segment(&mut self) -> Option<Segment> {
+    fn next_segment(mut self) -> Option<Segment> {
         if self.connection.reset.is_some() || !self.connection.state.is_synchronised() {
             return self.reset_or_handshake();
         }
@@ -88,6 +94,7 @@ impl<O: Observer> Departure<'_, O> {
     }
 
     /// Returns an acknowledgement without data.
+    #[inline]
     fn acknowledgement(&self) -> Outgoing {
         let offset = self.connection.sender.stream.nxt();
         let rtx = self.connection.receiver.answers_rtx();
