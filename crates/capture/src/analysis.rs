@@ -71,7 +71,7 @@ pub struct DataTotals {
 pub struct Skipped {
     /// The link type is not supported.
     pub unknown_link: u64,
-    /// The frame carries another protocol than IP.
+    /// The frame carries a protocol other than IP.
     pub not_ip: u64,
     /// The capture does not hold all of the headers.
     pub short: u64,
@@ -261,7 +261,7 @@ pub struct SpuriousReasons {
     /// The original, which passed after all.
     #[serde(rename = "spurious_by_original")]
     pub original: u64,
-    /// An acknowledgement that came sooner than a round trip.
+    /// An acknowledgement that came less than a round trip after the retransmission.
     #[serde(rename = "spurious_by_time")]
     pub time: u64,
 }

@@ -13,11 +13,12 @@ use crate::urgency::Urgency;
 /// Segments that one connection may send before the next has its turn.
 const QUANTUM: u32 = 32;
 
-/// Most queue entries of removed connections, beside one entry for each connection.
+/// Maximum number of queue entries of removed connections, in addition to one entry for each
+/// connection.
 const MAX_OUTDATED: usize = 1024;
 
-/// Most SYN-ACKs, resets and other answers without a connection that wait to leave: more than a
-/// driver's batch brings.
+/// Maximum number of SYN-ACKs, resets and other answers without a connection that wait to be sent.
+/// It is larger than a driver's batch.
 const MAX_REPLIES: usize = 1024;
 
 /// The connections that may have something to send, in turn.

@@ -257,8 +257,8 @@ impl Receiver {
         let before = self.text_end();
         self.rtx = rtx;
         let discarded = match self.arrived.make_room(offset, end) {
-            Room::Enough => None,
-            Room::Without(range) => range,
+            Room::Available => None,
+            Room::AfterDropping(range) => range,
             Room::None => {
                 self.arrived.clear_duplicate();
                 self.ack_due = true;

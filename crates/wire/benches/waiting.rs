@@ -159,7 +159,7 @@ fn flood() {
         let flags = Flags { syn: true, ..Flags::default() };
         let syn = Segment { seq: SeqNr(u32::from(port)), flags, ..Segment::default() };
         let mut packet = Vec::new();
-        encode(from, to, &syn, (&[], &[]), &mut packet).expect("it fits");
+        encode(from, to, &syn, (&[], &[]), &mut packet).expect("the packet fits");
         packet
     });
     let link = Flood { bell: bell(), packets: packets.collect(), next: 0 };

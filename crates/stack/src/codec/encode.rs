@@ -13,7 +13,7 @@ const PROTOCOL: u8 = 6;
 /// Octets of an IPv4 header and of a TCP header, both without options.
 const V4_HEADER: usize = 20;
 const TCP_HEADER: usize = 20;
-/// Most octets of options in a TCP header.
+/// Maximum length of the options in a TCP header, in octets.
 const MAX_OPTIONS: usize = 40;
 
 /// Appends the packet that carries `segment` to `out`, and returns the packet's length.

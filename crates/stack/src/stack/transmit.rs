@@ -9,7 +9,7 @@ use crate::codec;
 use crate::departure::{Departure, Offload};
 use crate::ids::ConnectionId;
 
-/// Most octets of payload in joined segments: with all headers they stay below 65,536.
+/// Maximum payload of joined segments, in octets: with all headers they stay below 65,536.
 const MAX_JOINED_OCTETS: u32 = 65_000;
 
 impl Stack {

@@ -204,7 +204,7 @@ impl Connection {
 
     /// Called when the peer did not answer a SYN in time.
     pub(super) fn on_handshake_timer(&mut self) {
-        if self.config.timeouts.syn_retries.is_some_and(|most| self.handshake.retries >= most) {
+        if self.config.timeouts.syn_retries.is_some_and(|max| self.handshake.retries >= max) {
             self.give_up();
             return;
         }

@@ -83,7 +83,7 @@ impl Connection {
     fn data(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Outgoing> {
         if !self.sender.idle() && self.config.segments.count_options {
             let blocks = if self.sack { self.receiver.block_count() } else { 0 };
-            self.sender.stream.set_mss(self.payload(blocks.min(self.most_blocks())));
+            self.sender.stream.set_mss(self.payload(blocks.min(self.max_sack_blocks())));
         }
         if let Some(transmission) = self.sender.poll(now) {
             return Some(self.send(transmission, now, observer));
@@ -115,7 +115,7 @@ impl Connection {
         self.stop_expecting();
         std::mem::take(&mut self.idle.keep_alive_due).then(|| {
             observer.on_event(now, &Event::KeepAlive);
-            // The number before the next one is never acceptable, so the peer must answer.
+            // SND.NXT − 1 is never an acceptable sequence number, so the peer must answer.
             let offset = self.sender.stream.nxt().wrapping_sub(1);
             Outgoing { offset, ..Outgoing::default() }
         })

@@ -117,7 +117,7 @@ impl Crowd {
         let peers: Vec<_> = (0..PACKETS).map(|n| self.peers[n * 7919 % of]).collect();
         let mut wire = Wire::new(BATCH).expect("two sockets");
         let mut spent = [Duration::ZERO; 2];
-        for peers in peers.chunks(wire.most) {
+        for peers in peers.chunks(wire.capacity) {
             for &(at, next) in peers {
                 wire.send(at, PORT, &self.acknowledgement(next));
             }

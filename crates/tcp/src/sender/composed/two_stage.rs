@@ -217,15 +217,15 @@ impl<O: Observer> Step<'_, O> {
         }
     }
 
-    /// How long after its transmission a segment is suspected, but at most a few round trips.
+    /// Returns how long after its transmission a segment is suspected, but at most a few round trips.
     fn suspicion_delay(&self) -> Duration {
         let overdue = self.sender.detector.rule(&self.view()).overdue;
         let srtt = self.stream.round_trips.srtt().unwrap_or_default();
-        let most = srtt * MAX_REDUCTION_ROUND_TRIPS;
-        overdue.map_or(Duration::ZERO, |overdue| overdue.wait.min(most))
+        let max_delay = srtt * MAX_REDUCTION_ROUND_TRIPS;
+        overdue.map_or(Duration::ZERO, |overdue| overdue.wait.min(max_delay))
     }
 
-    /// A reduction was undone in the ledger.
+    /// Handles the undoing of a reduction in the ledger.
     pub(super) fn on_undo(&mut self, undo: &Undo<Before>) {
         let last = self.sender.ledger.last_began();
         if let Some(suspicions) = self.sender.suspicions.as_mut().filter(|_| undo.last) {
