@@ -123,7 +123,7 @@ impl Receiver {
         }
     }
 
-    /// Sets the size of the window. `connected` tells whether the peer can receive an update now.
+    /// Sets the size of the window. `connected` is whether the peer can receive an update now.
     pub(crate) fn fix_window(&mut self, octets: u64, connected: bool) {
         self.moderation = None;
         self.window.fix(octets);

@@ -36,11 +36,11 @@ pub(crate) struct Ack<'a> {
     pub(crate) blocks: &'a [(u64, u64)],
     /// The octets that a DSACK reports as received twice.
     pub(crate) dsack: Option<(u64, u64)>,
-    /// It repeats the last acknowledgement and carries nothing else.
+    /// Whether it repeats the last acknowledgement and carries nothing else.
     pub(crate) repeated: bool,
-    /// It is `repeated`, and data is outstanding (RFC 5681, section 2).
+    /// Whether it is `repeated` and data is outstanding (RFC 5681, section 2).
     pub(crate) duplicate: bool,
-    /// A retransmission triggered it. Only the simulator sets this.
+    /// Whether a retransmission triggered it. Only the simulator sets this.
     pub(crate) rtx: bool,
     /// The latest time at which the segment that triggered it can have been sent, by the echoed
     /// timestamp.

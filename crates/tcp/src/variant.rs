@@ -69,7 +69,7 @@ pub struct Variant {
     recipe: Recipe,
 }
 
-/// What is added to a row.
+/// Additions to a row.
 #[derive(Clone, Default)]
 struct Added {
     parts: Vec<&'static str>,
@@ -233,7 +233,7 @@ impl Variant {
         self.row
     }
 
-    /// Returns whether the sender needs to know which of two copies arrived, which only the
+    /// Returns whether the sender depends on which of two copies arrived, which only the
     /// simulator reports.
     pub fn is_for_simulation_only(&self) -> bool {
         self.row.is_for_simulation_only()

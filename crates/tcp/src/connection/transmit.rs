@@ -133,7 +133,7 @@ impl Connection {
         self.expect_answer(now);
         // The segment ends with the last octet written so far.
         let psh = len > 0 && offset + u64::from(len) == self.sender.stream.written();
-        let rtx = self.sender.stream.times_originals() && cause.is_some();
+        let rtx = self.sender.stream.marks_retransmissions() && cause.is_some();
         Outgoing { offset, len, fin, psh, rtx }
     }
 

@@ -1,8 +1,8 @@
 //! Loss detection: is this hole a loss, or is its segment late?
 //!
-//! A detector learns from *facts* (what an acknowledgement delivered, how long a reordering was, a
-//! retransmission that proved spurious) and answers with a [`Rule`], a plain value that says which
-//! holes are lost; the scoreboard applies it. One file per published algorithm.
+//! A detector receives *facts* (what an acknowledgement delivered, how long a reordering was, a
+//! retransmission that proved spurious) and returns a [`Rule`], a plain value that determines which
+//! holes are lost. The scoreboard applies the rule. There is one file per published algorithm.
 
 pub(crate) mod avg_dev;
 pub(crate) mod blanton_allman;
@@ -32,54 +32,55 @@ use unruffled_units::{Duration, Instant};
 
 use crate::parts::Variable;
 
-/// Which holes are deemed lost now: a detector's verdict. The conditions add up: a hole that meets any of
-/// them is lost.
+/// A detector's verdict on the holes: a hole that meets any of these conditions is deemed lost.
 ///
 /// ```
 /// use unruffled_tcp::detect::Rule;
 ///
-/// // Five segments SACKed above it, or ten behind the highest.
+/// // Five segments above the hole are SACKed, or the hole is ten segments below the highest.
 /// let rule = Rule { distance: Some(10), ..Rule::dupthresh(5) };
 /// assert_eq!(rule.dupthresh, Some(5));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rule {
-    /// Lost is every hole with at least this many SACKed segments above it (RFC 6675, IsLost).
+    /// Number of SACKed segments above a hole from which on it is lost (RFC 6675, IsLost).
     pub dupthresh: Option<u32>,
-    /// Lost is every hole at least this far below the highest delivered segment, counted in
-    /// segments of the stream, delivered or not (RFC 9002, section 6.1.1).
+    /// Distance below the highest delivered segment from which on a hole is lost, counted in segments
+    /// of the stream, delivered or not (RFC 9002, section 6.1.1).
     pub distance: Option<u32>,
-    /// Lost is every segment that has been in flight too long.
+    /// Time limit after which a segment in flight is lost.
     pub overdue: Option<Overdue>,
-    /// The first hole is lost at this time, if it is still open then.
+    /// Time at which the first hole is lost, if it is still open.
     pub first_hole_due: Option<Instant>,
-    /// Two-stage detection: what is deemed lost is sent again, but reduces the window only if it has
-    /// not arrived this long after its transmission. None reduces the window at once. Only detectors
-    /// with a [model](LossDetector::two_stage) use it.
+    /// Time after its transmission at which a suspected segment that has not arrived reduces the window
+    /// (two-stage detection). A segment that is deemed lost is sent again at once in any case. None
+    /// reduces the window at once, too. Only detectors with a [model](LossDetector::two_stage) use it.
     pub confirm_after: Option<Duration>,
 }
 
 impl Rule {
-    /// The classical rule.
+    /// Returns the classical rule: a hole is lost when `dupthresh` segments above it are SACKed.
     pub fn dupthresh(dupthresh: u32) -> Self {
         Self { dupthresh: Some(dupthresh), ..Self::default() }
     }
 }
 
-/// A time limit on segments in flight: on those sent before the latest-sent segment that is known to
-/// be delivered (RFC 8985, section 6.2). Use it in a [`Rule`].
+/// A time limit on segments in flight. It applies to segments that were sent before the most recently
+/// sent segment that is known to be delivered (RFC 8985, section 6.2). Use it in a [`Rule`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overdue {
-    /// Lost when this long has passed since the last transmission.
+    /// Time after its last transmission at which a segment is lost.
     pub wait: Duration,
-    /// Look again when the first of them is due, not only when all are.
+    /// Whether the rule is applied again when the first of these segments is due, and not only when all
+    /// are due.
     pub eager: bool,
 }
 
-/// The sender's state as detectors see it. Windows in segments. Use it in a [`LossDetector`]'s methods.
+/// The part of the sender's state that detectors receive. Windows are in segments. Use it in the methods
+/// of a [`LossDetector`].
 #[derive(Clone, Copy, Debug)]
 pub struct View {
-    /// The time.
+    /// The current time.
     pub now: Instant,
     /// Congestion window.
     pub cwnd: f64,
@@ -97,7 +98,7 @@ pub struct View {
     pub min_rtt: Option<Duration>,
     /// The retransmission timeout, without backoff.
     pub rto: Duration,
-    /// In fast recovery, or in recovery after a timeout.
+    /// Whether the sender is in fast recovery, or in recovery after a timeout.
     pub recovering: bool,
     /// Offset of the first octet that is not acknowledged (SND.UNA).
     pub una: u64,
@@ -105,115 +106,118 @@ pub struct View {
     pub nxt: u64,
 }
 
-/// What one acknowledgement said, beyond the scoreboard. A detector hears it in [`LossDetector::on_ack`].
+/// What one acknowledgement reports in addition to the scoreboard. It is passed to
+/// [`LossDetector::on_ack`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AckFacts {
     /// Segments newly delivered, cumulatively or selectively.
     pub delivered: u32,
-    /// Segments newly SACKed: with some, it is a duplicate acknowledgement (RFC 6675, section 2).
+    /// Segments newly SACKed. If there are any, the acknowledgement is a duplicate (RFC 6675, section
+    /// 2).
     pub sacked: u32,
-    /// It advanced the cumulative point.
+    /// Whether the acknowledgement advanced the cumulative point.
     pub advanced: bool,
-    /// It carried a DSACK, believable or not.
+    /// Whether the acknowledgement carried a DSACK, plausible or not.
     pub dsack: bool,
-    /// A segment never retransmitted arrived behind a later one.
+    /// Whether a segment that was never retransmitted arrived after a later one.
     pub reordered: bool,
-    /// When the latest-sent of the newly delivered segments was sent, ambiguous ones left out.
+    /// Latest transmission among the newly delivered segments, excluding ambiguous ones.
     pub latest_sent: Option<Instant>,
-    /// When the latest-sent of those was sent that were sent once.
+    /// Latest transmission among the newly delivered segments that were sent once.
     pub latest_sent_once: Option<Instant>,
 }
 
-/// One hole that closed because its segment was late. A detector hears it in
-/// [`LossDetector::on_reordering`].
+/// A hole that closed because its segment was late. It is passed to [`LossDetector::on_reordering`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reordering {
-    /// How far the highest delivered segment was ahead of it, in segments.
+    /// Distance from the late segment to the highest delivered one, in segments.
     pub length: u32,
-    /// From the delivery of that highest segment to that of the late one.
+    /// Time from the delivery of that highest segment to the delivery of the late one.
     pub delay: Duration,
-    /// A DSACK reported it: the segment had been retransmitted, spuriously.
+    /// Whether a DSACK reported it, because the segment had been retransmitted spuriously.
     pub by_dsack: bool,
 }
 
-/// A fast retransmit that proved spurious: every retransmission under it was. A detector hears it in
+/// A fast retransmit of which every retransmission proved spurious. It is passed to
 /// [`LossDetector::on_spurious_fast_retransmit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpuriousFastRetransmit {
-    /// From its beginning to the DSACK that told.
+    /// Time from its beginning to the last DSACK that proved it spurious.
     pub lasted: Duration,
-    /// The congestion window before it, or before an earlier spurious one that it overlapped: the one
-    /// that comes back.
+    /// The congestion window that is restored: the one before this fast retransmit, or before an earlier
+    /// spurious one that it overlapped.
     pub window: f64,
     /// Reordering length of the segment that the last DSACK reported, if it could be measured.
     pub length: Option<u32>,
 }
 
-/// A period without sending because limited transmit had reached its bound. A detector hears it in
+/// A period without sending because limited transmit had reached its bound. It is passed to
 /// [`LossDetector::on_idle`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Idle {
-    /// How long it was.
+    /// Length of the period.
     pub duration: Duration,
-    /// Duplicate acknowledgements that came in it.
+    /// Number of duplicate acknowledgements that arrived in the period.
     pub dupacks: u32,
 }
 
-/// A way to tell lost segments from late ones.
+/// An algorithm that distinguishes lost segments from late ones.
 ///
-/// Implement it to try out an algorithm of your own: [`Variant::with_detector`] makes a sender of it,
-/// and `examples/own_detector.rs` of this crate shows one.
+/// Implement it to try out an algorithm of your own: [`Variant::with_detector`] returns a sender with it,
+/// and `examples/own_detector.rs` of this crate is an example.
 ///
 /// [`Variant::with_detector`]: crate::Variant::with_detector
 pub trait LossDetector: core::fmt::Debug + Send {
-    /// A description in a few words.
+    /// Returns a description in a few words.
     fn about(&self) -> Cow<'static, str>;
 
-    /// Returns which holes are deemed lost now.
+    /// Returns the rule by which holes are deemed lost now.
     fn rule(&self, view: &View) -> Rule;
 
-    /// The duplicate threshold in force, in segments, if the algorithm has one.
+    /// Returns the duplicate threshold in force, in segments, if the algorithm has one.
     fn dupthresh(&self) -> Option<u32> {
         None
     }
 
-    /// The model of lateness, if the detector uses two-stage detection. It must be there from the start
-    /// of a connection if it is ever to be used.
+    /// Returns the model of lateness, if the detector uses two-stage detection. A detector that returns
+    /// a model at any time must do so from the start of the connection.
     fn two_stage(&mut self) -> Option<&mut dyn LatenessModel> {
         None
     }
 
-    /// An acknowledgement was read into the scoreboard.
+    /// Called when an acknowledgement has been read into the scoreboard.
     fn on_ack(&mut self, _facts: &AckFacts, _view: &View) {}
 
-    /// A reordering event was measured.
+    /// Called when a reordering event has been measured.
     fn on_reordering(&mut self, _sample: Reordering, _view: &View) {}
 
-    /// Fast retransmit began.
+    /// Called when fast retransmit begins.
     fn on_recovery(&mut self, _view: &View) {}
 
-    /// Recovery ended, after a fast retransmit or a timeout.
+    /// Called when recovery ends, after a fast retransmit or a timeout.
     fn on_recovery_end(&mut self, _view: &View) {}
 
-    /// A fast retransmit proved spurious.
+    /// Called when a fast retransmit has proved spurious.
     fn on_spurious_fast_retransmit(&mut self, _found: SpuriousFastRetransmit, _view: &View) {}
 
-    /// The retransmission timer expired; `first` unless it expired before for the same data.
+    /// Called when the retransmission timer expires. `first` is whether it has not expired before for
+    /// the same data.
     fn on_timeout(&mut self, _first: bool, _view: &View) {}
 
-    /// Limited transmit was exhausted for a while, and no timeout followed.
+    /// Called at the end of an idle period in which limited transmit was exhausted, if no timeout ended
+    /// it.
     fn on_idle(&mut self, _idle: Idle, _view: &View) {}
 
-    /// Passes each of the algorithm's variables besides dupthresh to `show`.
+    /// Passes each of the algorithm's variables except dupthresh to `show`.
     fn variables(&self, _view: &View, _show: &mut dyn FnMut(Variable)) {}
 }
 
 /// A detector of any kind.
 #[derive(Debug)]
 pub(crate) enum Detector {
-    /// The detector of most senders. It is called directly, which costs nothing per acknowledgement.
+    /// The detector of most senders. Direct calls cost nothing per acknowledgement.
     Fixed(fixed::Fixed),
-    /// Any other detector, also one from outside the crate, called through a table.
+    /// Any other detector, including those from outside the crate. Calls are virtual.
     Own(Box<dyn LossDetector>),
 }
 
@@ -234,12 +238,13 @@ impl Detector {
         }
     }
 
-    /// The share of the window that is usually late at a time, by the model of lateness if there is one.
+    /// Returns the share of the window that is usually late at a time according to the model of
+    /// lateness, or zero if there is no model.
     pub(crate) fn late_share(&mut self) -> f64 {
         self.two_stage().map_or(0.0, |model| model.late_share())
     }
 
-    /// A suspicion was confirmed.
+    /// Passes the confirmation of a suspicion to the model of lateness, if there is one.
     pub(crate) fn on_confirmed(&mut self) {
         if let Some(model) = self.two_stage() {
             model.on_confirmed();
@@ -247,7 +252,7 @@ impl Detector {
     }
 }
 
-/// Returns `detector` in a box, to be called through a table.
+/// Returns `detector` in a box. Calls are virtual.
 pub(crate) fn boxed(detector: impl LossDetector + 'static) -> Detector {
     Detector::Own(Box::new(detector))
 }

@@ -6,7 +6,7 @@ use crate::Config;
 use crate::parts::respond::Before;
 use crate::parts::timer::{AnyTimer, Rto};
 
-/// What a sender reports of its round trips.
+/// Estimates of a sender's round-trip time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Estimates {
     /// Smoothed round-trip time, once one was measured.

@@ -34,7 +34,7 @@ pub(crate) struct Transmission {
     pub(crate) offset: u64,
     /// Payload, in octets.
     pub(crate) len: u32,
-    /// It is the FIN, which has no payload.
+    /// Whether it is the FIN, which has no payload.
     pub(crate) fin: bool,
     /// The cause of the retransmission, if it is one.
     pub(crate) cause: Option<Cause>,
@@ -187,7 +187,7 @@ impl Stream {
     }
 
     /// Returns whether segments must carry the simulator's bit that marks retransmissions.
-    pub(crate) fn times_originals(&self) -> bool {
+    pub(crate) fn marks_retransmissions(&self) -> bool {
         self.lengths == Lengths::Original
     }
 

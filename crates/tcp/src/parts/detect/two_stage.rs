@@ -4,7 +4,7 @@ use unruffled_units::{Duration, Instant};
 
 use super::View;
 
-/// How late the segments of a connection are, for two-stage detection
+/// Model of how late the segments of a connection are, for two-stage detection
 /// (`docs/senders/unruffled.md`, section 4).
 ///
 /// A [`LossDetector`](super::LossDetector) that returns a model from
@@ -15,13 +15,14 @@ use super::View;
 ///
 /// Every method has a default that suits a model which keeps no record.
 pub trait LatenessModel {
-    /// The share of the window, 0…1, that confirms losses when so much of it is suspected at a time.
+    /// Returns the share of the window, 0…1, from which on suspicions confirm each other as losses when
+    /// that much of the window is suspected at a time.
     fn overflow_share(&self) -> f64 {
         0.1
     }
 
-    /// A segment sent at `sent` arrived by its first transmission. Called for each such segment of an
-    /// acknowledgement, before [`LossDetector::on_ack`](super::LossDetector::on_ack).
+    /// Called when a segment sent at `sent` has arrived by its first transmission: for each such segment
+    /// of an acknowledgement, before [`LossDetector::on_ack`](super::LossDetector::on_ack).
     fn on_arrival(&mut self, _sent: Instant, _now: Instant) {}
 
     /// Returns how late a segment sent at `sent` is if it arrives now by its first transmission; none if
@@ -30,16 +31,17 @@ pub trait LatenessModel {
         None
     }
 
-    /// A segment that was sent again turns out to have arrived by its first transmission, this late.
+    /// Called when a segment that was sent again proves to have arrived by its first transmission, with
+    /// this lateness.
     fn on_late(&mut self, _lateness: Duration) {}
 
-    /// A suspicion was confirmed: the suspected transmission is taken for lost.
+    /// Called when a suspicion is confirmed: the suspected transmission counts as lost.
     fn on_confirmed(&mut self) {}
 
-    /// A suspicion that had been confirmed was refuted.
+    /// Called when a suspicion that had been confirmed is refuted.
     fn on_refuted(&mut self) {}
 
-    /// The outcome of a DSACK for a segment that was sent again.
+    /// Called with the outcome of a DSACK for a segment that was sent again.
     fn on_dsack(&mut self, _outcome: DsackOutcome) {}
 
     /// Returns whether a missing DSACK may be explained by the loss of the acknowledgement that carried
@@ -48,18 +50,18 @@ pub trait LatenessModel {
         false
     }
 
-    /// The share of the window that is late at a time, on average.
+    /// Returns the share of the window that is late at a time, on average.
     fn late_share(&self) -> f64 {
         0.0
     }
 
-    /// The share of the window that is under suspicion at a time, on average.
+    /// Returns the share of the window that is suspected at a time, on average.
     fn suspected_share(&self, _view: &View) -> f64 {
         0.0
     }
 
-    /// Earliest time from which an unconfirmed retransmission more likely replaced a reordered segment
-    /// than a lost one. It applies to retransmissions that were made before anything had been late.
+    /// Returns the earliest time from which on an unconfirmed retransmission more likely replaced a
+    /// reordered segment than a lost one. It applies to retransmissions that were made before anything had been late.
     fn likely_reordered_since(&self, _view: &View) -> Option<Instant> {
         None
     }

@@ -150,7 +150,7 @@ impl LossDetector for Unruffled {
             && sent >= self.rack.latest_sent()
         {
             self.reference = view.now.since(sent);
-            self.lateness.forget_share();
+            self.lateness.invalidate_share();
         }
         self.sent_once = self.sent_once.max(facts.latest_sent_once.unwrap_or_default());
         self.rack.on_ack(facts, view);

@@ -27,7 +27,7 @@ pub(super) struct AckContext<'a, 'b, O> {
     pub(super) sender: &'a mut Composed,
     pub(super) stream: &'a mut Stream,
     pub(super) ack: &'a Ack<'b>,
-    /// What the scoreboard made of it.
+    /// Result of reading it into the scoreboard.
     pub(super) read: Reading,
     pub(super) now: Instant,
     pub(super) observer: &'a mut O,

@@ -11,7 +11,7 @@ use crate::parts::detect::Reordering;
 use crate::sender::Ack;
 use crate::sender::reductions::ReductionId;
 
-/// How the reordering length of a retransmitted segment is measured, which is acknowledged twice.
+/// Measurement of the reordering length of a retransmitted segment, which is acknowledged twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lengths {
     /// The mean over both acknowledgements, once a DSACK has come (RR-TCP's MEAN).

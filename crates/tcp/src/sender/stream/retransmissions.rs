@@ -37,19 +37,19 @@ struct Record {
     lateness: Option<Duration>,
     /// The reordering length at the first acknowledgement, if it could be measured.
     length: Option<u32>,
-    /// A DSACK reported it.
+    /// Whether a DSACK reported it.
     reported: bool,
     /// Number of DSACKs beyond the first.
     repeated: u32,
 }
 
-/// How a retransmission is recorded.
+/// Record of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Retransmission {
     /// The reduction of the window under which it is made, if there is one. A DSACK for it is
     /// evidence against this reduction.
     pub(crate) under: Option<ReductionId>,
-    /// It replaces a transmission that is recorded as suspected.
+    /// Whether it replaces a transmission that is recorded as suspected.
     pub(crate) suspected: bool,
 }
 
@@ -67,7 +67,8 @@ pub(crate) struct DsackReport {
     /// Mean of the round-trip times of both copies. It does not depend on which acknowledgement
     /// answered which copy.
     pub(crate) rtt: Option<Duration>,
-    /// More copies arrived than were sent without a suspicion, so a suspected one is among them.
+    /// Whether more copies arrived than were sent without a suspicion, so that a suspected one is among
+    /// them.
     pub(crate) refutes_suspicion: bool,
     /// Time of the original transmission, if the original arrived second.
     pub(crate) original_sent: Option<Instant>,
@@ -80,7 +81,7 @@ pub(crate) struct DsackReport {
 /// The retransmitted segments of one sender.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Retransmissions {
-    /// In the order of the stream.
+    /// Records in stream order.
     records: VecDeque<Record>,
 }
 

@@ -34,16 +34,16 @@ pub(crate) struct Entry {
     /// would take a quarter more memory.
     links: Links,
     sacked: bool,
-    /// It is deemed lost and was not resent since.
+    /// Whether it is deemed lost and was not resent since.
     lost: bool,
-    /// A retransmission is in flight.
+    /// Whether a retransmission is in flight.
     resent: bool,
-    /// It was ever retransmitted.
+    /// Whether it was ever retransmitted.
     pub(crate) retransmitted: bool,
 }
 
 impl Entry {
-    /// Stream offset of the octet behind its last.
+    /// Returns the stream offset after its last octet.
     pub(crate) fn end(&self) -> u64 {
         self.start + u64::from(self.len)
     }

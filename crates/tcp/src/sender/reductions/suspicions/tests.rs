@@ -123,7 +123,7 @@ fn the_last_of_two_suspicions_of_a_segment_is_refuted_first() {
     assert_eq!(d.first_pending(), None);
 }
 
-/// Whether so many are pending that a queue overflows, where none is usual.
+/// Returns whether the pending suspicions indicate an overflow, if none is usual.
 fn overflows(d: &Books, limit: f64) -> bool {
     d.overflow(limit, || 0.0).is_some()
 }
