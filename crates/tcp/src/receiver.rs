@@ -312,7 +312,7 @@ impl Receiver {
         Some((end + u64::from(fin && self.end == Some(end)), len))
     }
 
-    /// Does what [`Self::on_segment`] does, for the next segment of a stream without holes.
+    /// Handles the next segment of a stream without holes, with the result of [`Self::on_segment`].
     #[inline(always)]
     fn on_expected(&mut self, end: u64, rtx: bool, now: Instant, observer: &mut impl Observer) {
         self.rtx = rtx;
@@ -351,7 +351,8 @@ impl Receiver {
         self.arrived.block_count()
     }
 
-    /// Simulation only: returns whether the segment to acknowledge was a retransmission.
+    /// Returns whether the segment to acknowledge was a retransmission. Only the simulator uses
+    /// this.
     pub(crate) fn answers_rtx(&self) -> bool {
         self.rtx
     }

@@ -96,7 +96,8 @@ impl Sender {
         Self { settled: machine.settled(&stream), stream, machine }
     }
 
-    /// Memory of the tables that grow with the number of outstanding segments, in octets.
+    /// Returns the memory of the tables that grow with the number of outstanding segments, in
+    /// octets.
     pub(crate) fn table_octets(&self) -> usize {
         self.stream.table_octets() + self.machine.table_octets()
     }
@@ -147,7 +148,7 @@ impl Sender {
         self.machine.phase() != Phase::Open
     }
 
-    /// The round-trip times and the timeout in force.
+    /// Returns the round-trip times and the timeout in force.
     pub(crate) fn estimates(&self) -> Estimates {
         self.machine.estimates(&self.stream)
     }
@@ -199,7 +200,8 @@ impl Sender {
         self.machine.poll(&mut self.stream, now)
     }
 
-    /// The latest time for the next call of [`Sender::on_timers`]; none if no timer runs.
+    /// Returns the latest time for the next call of [`Sender::on_timers`], or `None` if no timer
+    /// runs.
     pub(crate) fn next_timer(&self) -> Option<Instant> {
         if self.settled() { None } else { self.machine.next_timer() }
     }

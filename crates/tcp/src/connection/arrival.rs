@@ -40,7 +40,8 @@ impl Connection {
             && !self.clock.on()
     }
 
-    /// Does what [`Self::arrives`] does, for a segment that [`Self::is_expected`].
+    /// Handles a segment for which [`Self::is_expected`] returned true, with the result of
+    /// [`Self::arrives`].
     #[inline(always)]
     fn on_expected(&mut self, segment: &Segment, now: Instant, observer: &mut impl Observer) {
         let offset = self.receiver.next();

@@ -82,7 +82,7 @@ impl RoundTrips {
         }
     }
 
-    /// New data was acknowledged, with this window.
+    /// Handles an acknowledgement of new data, with this window.
     #[inline]
     pub(super) fn on_progress(&mut self, cwnd: f64) {
         self.rto.progress(cwnd);
@@ -101,7 +101,7 @@ impl RoundTrips {
         self.adaptation = None;
     }
 
-    /// SRTT_prev and RTTVAR_prev of RFC 4015, step 0.
+    /// Returns SRTT_prev and RTTVAR_prev of RFC 4015, step 0.
     pub(super) fn before_timeout(&self) -> Option<(Duration, Duration)> {
         self.rto.estimators()
     }
@@ -112,7 +112,7 @@ impl RoundTrips {
         self.rto.compute(cwnd, self.latest)
     }
 
-    /// The retransmission timer expired.
+    /// Backs off the timeout after the retransmission timer has expired.
     pub(super) fn back_off(&mut self) {
         self.rto.back_off();
     }
@@ -122,27 +122,27 @@ impl RoundTrips {
         self.rto.reset_backoff();
     }
 
-    /// Data transmission begins after a SYN was lost.
+    /// Raises the timeout when data transmission begins after a SYN was lost.
     pub(super) fn after_lost_syn(&mut self) {
         self.rto.after_lost_syn();
     }
 
-    /// SRTT, once a round-trip time was measured.
+    /// Returns SRTT, once a round-trip time was measured.
     pub(super) fn srtt(&self) -> Option<Duration> {
         self.rto.srtt()
     }
 
-    /// The last round-trip time measured.
+    /// Returns the last round-trip time measured.
     pub(super) fn latest(&self) -> Option<Duration> {
         self.latest
     }
 
-    /// The timeout in force.
+    /// Returns the timeout in force.
     pub(super) fn rto(&self) -> Duration {
         self.rto.current()
     }
 
-    /// The timeout without backoff.
+    /// Returns the timeout without backoff.
     pub(super) fn base_rto(&self) -> Duration {
         self.rto.base()
     }

@@ -107,17 +107,17 @@ impl Stream {
         self.finished
     }
 
-    /// First octet that the application has not written yet.
+    /// Returns the first octet that the application has not written yet.
     pub(crate) fn written(&self) -> u64 {
         self.written
     }
 
-    /// SND.UNA.
+    /// Returns SND.UNA.
     pub(crate) fn una(&self) -> u64 {
         self.una
     }
 
-    /// SND.NXT.
+    /// Returns SND.NXT.
     pub(crate) fn nxt(&self) -> u64 {
         self.nxt
     }
@@ -132,7 +132,7 @@ impl Stream {
         self.una == self.written + u64::from(self.finished)
     }
 
-    /// Estimated number of segments in the network (RFC 6675's pipe).
+    /// Returns the estimated number of segments in the network (RFC 6675's pipe).
     pub(crate) fn pipe(&self) -> u32 {
         self.board.pipe()
     }
@@ -141,7 +141,7 @@ impl Stream {
     pub(crate) const SEGMENT_OCTETS: usize =
         Scoreboard::SEGMENT_OCTETS + Retransmissions::SEGMENT_OCTETS;
 
-    /// Memory of the tables, in octets.
+    /// Returns the memory of the tables, in octets.
     pub(crate) fn table_octets(&self) -> usize {
         self.board.table_octets() + self.retransmissions.table_octets()
     }
@@ -166,7 +166,7 @@ impl Stream {
             && self.next_new().is_some()
     }
 
-    /// The minimum recent round-trip time.
+    /// Returns the minimum recent round-trip time.
     pub(super) fn min_rtt(&self) -> Option<Duration> {
         self.min_rtt.get()
     }

@@ -105,7 +105,7 @@ impl Unruffled {
         }
     }
 
-    /// RACK's smallest reordering window (RFC 8985, section 6.2, step 4).
+    /// Returns RACK's smallest reordering window (RFC 8985, section 6.2, step 4).
     fn floor(&self, view: &View) -> Duration {
         view.min_rtt.unwrap_or_default().mul_f64(self.rack.smallest_window())
     }
@@ -244,7 +244,8 @@ mod tests {
         detector.two_stage().expect("a model")
     }
 
-    /// A segment sent at `sent` arrives by its first transmission at `now`, in milliseconds.
+    /// Delivers a segment sent at `sent`, which arrives by its first transmission at `now`, in
+    /// milliseconds.
     fn arrives(detector: &mut dyn LossDetector, sent: u64, now: u64) {
         model(detector).on_arrival(at(sent), at(now));
     }
@@ -253,7 +254,7 @@ mod tests {
         model(detector).late_share()
     }
 
-    /// An acknowledgement at `now` whose latest-sent segment left at `sent`.
+    /// Delivers an acknowledgement at `now` whose latest-sent segment was sent at `sent`.
     fn latest(detector: &mut dyn LossDetector, sent: u64, now: u64) {
         let latest_sent = Some(at(sent));
         let latest_sent_once = latest_sent;

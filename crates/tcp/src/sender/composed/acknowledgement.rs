@@ -60,7 +60,7 @@ impl Composed {
             && stream.is_in_order(ack.una)
     }
 
-    /// The stream turns a predicted acknowledgement into a delivery. A model of lateness receives each
+    /// Reads a predicted acknowledgement into the stream. The model of lateness receives each
     /// segment in it.
     #[inline(always)]
     fn deliver_in_order(&mut self, stream: &mut Stream, una: u64, now: Instant) -> Reading {
@@ -75,7 +75,7 @@ impl Composed {
         })
     }
 
-    /// The stream turns the acknowledgement into a delivery.
+    /// Reads an acknowledgement into the stream.
     #[inline(always)]
     fn deliver(&mut self, stream: &mut Stream, ack: &Ack<'_>, now: Instant) -> Reading {
         match &mut self.suspicions {
@@ -189,7 +189,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
         self.stream.expire_retransmissions(self.now, |stream| sender.dsack_horizon(stream));
     }
 
-    /// Recovery continues or ends. Returns whether a reduction proved spurious.
+    /// Continues or ends recovery. Returns whether a reduction proved spurious.
     #[inline(always)]
     fn advance_recovery(&mut self) -> bool {
         self.sender.recovery.counted_pipe.on_ack(self.read.advanced);

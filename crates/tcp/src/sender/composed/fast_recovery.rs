@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(FastRecovery::Rfc5681.rtt_valid_doublings(), None);
     }
 
-    /// cwnd and ssthresh after a fast retransmit in ns-2.
+    /// Returns cwnd and ssthresh after a fast retransmit in ns-2.
     fn after(halving: Halving, cwnd: f64) -> (f64, f64) {
         let Window { cwnd, ssthresh } = halving.halved(Window { cwnd, ssthresh: 64.0 });
         (cwnd, ssthresh)

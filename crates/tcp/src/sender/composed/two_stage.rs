@@ -269,7 +269,7 @@ impl<O: Observer> Step<'_, O> {
         }
     }
 
-    /// A DSACK reports a retransmission.
+    /// Handles a DSACK that reports a retransmission.
     pub(super) fn on_duplicate(&mut self, spurious: &Spurious) {
         if self.sender.suspicions.is_none() {
             return;
@@ -287,7 +287,7 @@ impl<O: Observer> Step<'_, O> {
         }
     }
 
-    /// A DSACK may report, once more, a segment that was resent more than once.
+    /// Handles a further DSACK that may report a segment that was resent more than once.
     pub(super) fn on_repeated_duplicate(&mut self, ack: &Ack<'_>) {
         if self.sender.suspicions.is_some()
             && let Some(number) = self.stream.repeated_spurious(ack)
@@ -296,7 +296,7 @@ impl<O: Observer> Step<'_, O> {
         }
     }
 
-    /// Segment `number` arrived by a suspected transmission.
+    /// Refutes the suspicion of segment `number`, which arrived by the suspected transmission.
     fn refute(&mut self, number: SegNo, by_dsack: bool) {
         let suspicions = self.sender.suspicions.as_mut();
         let found = suspicions.and_then(|suspicions| suspicions.refute(number, by_dsack));
@@ -325,14 +325,14 @@ impl Composed {
         self.suspicions.as_ref().is_some_and(|suspicions| suspicions.confirm_after().is_some())
     }
 
-    /// Returns whether a hole is no sign of trouble, because its segment may only be late. After the
-    /// receiver has reneged it is one, since only a timeout resends what the receiver discarded.
+    /// Returns whether holes are usual, because their segments may only be late. After the receiver has
+    /// reneged they are not, because only a timeout resends what the receiver discarded.
     pub(super) fn holes_are_usual(&self, stream: &Stream) -> bool {
         self.two_stage_active() && !stream.board.reneged()
     }
 
-    /// Segment `number` is about to be resent because of `cause`. Records a suspicion of its last
-    /// transmission where that applies, and returns how the retransmission is to be counted.
+    /// Records a suspicion of the last transmission of segment `number`, if there is one, before the
+    /// segment is resent because of `cause`. Returns the record of the retransmission.
     pub(super) fn suspect(
         &mut self,
         stream: &Stream,

@@ -43,8 +43,8 @@ impl Inherit for () {
 }
 
 impl<T: Inherit> Saved<T> {
-    /// An earlier reduction proves spurious while this one stands. Should this one prove spurious
-    /// as well, the sender restores the state before both.
+    /// Called when an earlier reduction proves spurious while this one stands. Should this one
+    /// prove spurious as well, the sender restores the state before both.
     fn inherit(&mut self, earlier: &Self) {
         let Window { cwnd, ssthresh } = self.window;
         self.window.ssthresh = ssthresh.max(earlier.window.ssthresh);
@@ -196,13 +196,13 @@ impl<T: Inherit> Ledger<T> {
         id
     }
 
-    /// The cause of reduction `id` and the state before it, if it is still in the ledger.
+    /// Returns the cause of reduction `id` and the state before it, if it is still in the ledger.
     pub(crate) fn get(&self, id: ReductionId) -> Option<(Cause, &Saved<T>)> {
         let found = self.reductions.iter().find(|reduction| reduction.id == id)?;
         Some((found.cause, &found.saved))
     }
 
-    /// The reduction under which retransmissions are made.
+    /// Returns the reduction under which retransmissions are made.
     pub(crate) fn current(&self) -> Option<ReductionId> {
         self.current
     }
@@ -283,7 +283,8 @@ impl<T: Inherit> Ledger<T> {
         Undo { last, ..undo }
     }
 
-    /// The value that describes the undoing of the reduction at this index, with `last` unset.
+    /// Returns the value that describes the undoing of the reduction at this index, with `last`
+    /// unset.
     fn undo_value(&self, at: usize, now: Instant) -> Undo<T> {
         let Reduction { id, cause, began, ref saved, .. } = self.reductions[at];
         Undo { id, cause, lasted: now.since(began), saved: saved.clone(), last: false }
@@ -297,7 +298,7 @@ impl<T: Inherit> Ledger<T> {
         Some(last.id)
     }
 
-    /// Time of the last reduction that responds to a loss and still stands.
+    /// Returns the time of the last reduction that responds to a loss and still stands.
     pub(crate) fn last_began(&self) -> Option<Instant> {
         self.last().map(|last| last.began)
     }
@@ -308,7 +309,7 @@ impl<T: Inherit> Ledger<T> {
         self.last().is_some_and(|last| last.confirmations == 0)
     }
 
-    /// The last reduction that responds to a loss and still stands.
+    /// Returns the last reduction that responds to a loss and still stands.
     fn last(&self) -> Option<&Reduction<T>> {
         self.reductions.iter().rfind(|reduction| reduction.stands_for_loss())
     }
@@ -329,8 +330,8 @@ impl<T: Inherit> Ledger<T> {
         Some(self.undo(at, now, Reduction::is_for_loss))
     }
 
-    /// Segments become smaller by the factor `ratio`. Windows keep their size in octets. `rest`
-    /// scales the rest of the saved state.
+    /// Adapts the windows when segments become smaller by the factor `ratio`. Windows keep their
+    /// size in octets. `rest` scales the rest of the saved state.
     pub(crate) fn on_smaller_segments(&mut self, ratio: f64, mut rest: impl FnMut(&mut T)) {
         for reduction in &mut self.reductions {
             reduction.saved.window.scale(ratio);

@@ -111,8 +111,8 @@ impl Stream {
         self.board.is_in_order(una)
     }
 
-    /// Does the same as [`Self::acknowledge`] for an acknowledgement that [`Self::is_in_order`].
-    /// Calls `on_covered` with the time of transmission of each segment.
+    /// Processes an acknowledgement for which [`Self::is_in_order`] returned true, with the result
+    /// of [`Self::acknowledge`]. Calls `on_covered` with the time of transmission of each segment.
     #[inline]
     pub(crate) fn acknowledge_in_order(
         &mut self,

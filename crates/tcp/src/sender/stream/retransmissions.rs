@@ -89,7 +89,7 @@ impl Retransmissions {
     /// Maximum memory that a segment takes here, in octets.
     pub(crate) const SEGMENT_OCTETS: usize = size_of::<Record>();
 
-    /// Memory of the records, in octets.
+    /// Returns the memory of the records, in octets.
     pub(crate) fn table_octets(&self) -> usize {
         self.records.capacity() * size_of::<Record>()
     }
@@ -184,7 +184,7 @@ impl Retransmissions {
         }
     }
 
-    /// The record of segment `number`, if there is one.
+    /// Returns the record of segment `number`, if there is one.
     fn record(&mut self, number: SegNo) -> Option<&mut Record> {
         let at = self.records.binary_search_by_key(&number, |r| r.number).ok()?;
         Some(&mut self.records[at])
@@ -231,15 +231,15 @@ impl Retransmissions {
         Some(record.number).filter(|_| record.repeated >= record.unsuspected)
     }
 
-    /// Segments were split and have other numbers, in the same order.
+    /// Renumbers the records after segments were split. The order stays the same.
     pub(crate) fn renumber(&mut self, number: impl Fn(SegNo) -> SegNo) {
         for record in &mut self.records {
             record.number = number(record.number);
         }
     }
 
-    /// The reordering length of the first segment that was last resent under this reduction, if it
-    /// could be measured.
+    /// Returns the reordering length of the first segment that was last resent under this
+    /// reduction, if it could be measured.
     pub(crate) fn length_under(&self, under: ReductionId) -> Option<u32> {
         self.records.iter().find(|record| record.under == Some(under))?.length
     }

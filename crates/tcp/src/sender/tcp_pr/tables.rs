@@ -73,7 +73,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Memory of the lists, in octets.
+    /// Returns the memory of the lists, in octets.
     pub(super) fn octets(&self) -> usize {
         self.lists.octets()
     }
@@ -107,17 +107,18 @@ impl Tables {
         }
     }
 
-    /// cwnd and ssthresh.
+    /// Returns cwnd and ssthresh.
     pub(crate) fn window(&self) -> Window {
         self.window
     }
 
-    /// The largest recent round-trip time, once one was measured.
+    /// Returns the largest recent round-trip time, once one was measured.
     pub(crate) fn srtt(&self) -> Option<Duration> {
         (self.srtt > 0.0).then(|| Duration::from_secs_f64(self.srtt))
     }
 
-    /// Time from its transmission after which a packet without an acknowledgement is dropped.
+    /// Returns the time from its transmission after which a packet without an acknowledgement is
+    /// dropped.
     pub(crate) fn mxrtt(&self) -> Duration {
         self.mxrtt
     }
@@ -148,12 +149,13 @@ impl Tables {
         self.slowdown <= now && cwnd > f64::from(self.lists.to_be_ack())
     }
 
-    /// A flush ended. `data_limited`: nothing was left to send, although the window was not full.
+    /// Handles the end of a flush. `data_limited` is whether nothing was left to send, although the
+    /// window was not full.
     pub(crate) fn on_flushed(&mut self, data_limited: bool) {
         self.data_limited = data_limited;
     }
 
-    /// Packet `n`, a new one or one that had been dropped, was sent.
+    /// Records that packet `n`, a new one or one that had been dropped, was sent.
     pub(crate) fn on_sent(&mut self, n: SegNo, now: Instant) {
         if self.lists.is_empty() {
             self.silent_since = now;
@@ -161,9 +163,9 @@ impl Tables {
         self.lists.on_sent(n, now, self.window.cwnd);
     }
 
-    /// The current acknowledgement covers packet `n` for the first time. `original` is the time of
-    /// its first transmission, if that may be the one that arrived. No transmission after
-    /// `latest_answerable` can have been acknowledged yet.
+    /// Records that the current acknowledgement covers packet `n` for the first time. `original` is
+    /// the time of its first transmission, if that may be the one that arrived. No transmission
+    /// after `latest_answerable` can have been acknowledged yet.
     pub(crate) fn on_covered(
         &mut self,
         n: SegNo,
@@ -223,8 +225,8 @@ impl Tables {
         window.cwnd = window.cwnd.min(self.max_cwnd.min(growth_limit));
     }
 
-    /// Time of the next check for drops. Table 1 has no backoff, so it would send a packet every
-    /// mxrtt, however short, to a peer that is gone. A packet sent after a silence of
+    /// Returns the time of the next check for drops. Table 1 has no backoff, so it would send a
+    /// packet every mxrtt, however short, to a peer that is gone. A packet sent after a silence of
     /// [`MIN_SILENCE`] or longer is therefore not dropped before the silence has doubled (RFC 6298,
     /// 2.4 and 5.5).
     pub(crate) fn next_check(&mut self, now: Instant) -> Option<Instant> {
@@ -242,7 +244,8 @@ impl Tables {
         self.lists.discard_below(n);
     }
 
-    /// Packets become smaller by the factor `ratio`. Windows keep their size in octets.
+    /// Adapts the windows when packets become smaller by the factor `ratio`. Windows keep their
+    /// size in octets.
     pub(crate) fn on_smaller_packets(&mut self, ratio: f64) {
         self.window.cwnd *= ratio;
         self.window.ssthresh *= ratio;
@@ -263,8 +266,8 @@ impl Tables {
         self.slow_start = true;
     }
 
-    /// Packets were split. Those for which `lost` holds were too big for the path and count as
-    /// dropped (line 6), but are no sign of congestion.
+    /// Renumbers packets after some were split. Those for which `lost` holds were too big for the
+    /// path and count as dropped (line 6), but are no sign of congestion.
     pub(crate) fn on_split(&mut self, numbers: &Renumbered, lost: impl Fn(SegNo) -> bool) {
         self.lists.split(numbers, lost);
     }
@@ -314,7 +317,7 @@ impl Tables {
         Some((n, if again { Dropped::Burst } else { Dropped::Extreme }))
     }
 
-    /// Time of the next drop or of the end of the slowdown, whichever comes first.
+    /// Returns the time of the next drop or of the end of the slowdown, whichever comes first.
     pub(crate) fn next_event(&mut self, now: Instant) -> Option<Instant> {
         let wait = self.mxrtt + TIME_RESOLUTION;
         let drop = self.lists.earliest().map(|(_, packet)| packet.time + wait);

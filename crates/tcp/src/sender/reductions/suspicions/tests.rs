@@ -77,7 +77,7 @@ fn active() -> Books {
     d
 }
 
-/// Segments 0, 1, 2 … sent at 0, 1, 2 … ms and suspected 100 ms later.
+/// Returns suspicions of segments 0, 1, 2 … sent at 0, 1, 2 … ms and suspected 100 ms later.
 fn suspecting(segments: u64) -> Books {
     let mut d = active();
     (0..segments).for_each(|n| d.suspect(n, at(n), load(50.0), at(100 + n)));
