@@ -132,7 +132,7 @@ pub struct Direction {
     pub rtt: Rtt,
     /// Windows and recoveries.
     pub windows: Windows,
-    /// What limited the sender. `None` where the capture does not show it.
+    /// Limits of the sender. `None` if the capture does not show them.
     pub limits: Option<Limit>,
     /// Time that the path takes for one segment, in milliseconds: the most frequent time between
     /// consecutive segments, or, if shorter, between segments that were sent closer together than they
@@ -211,7 +211,7 @@ pub enum Place {
     Receiver,
     /// Between both.
     Between,
-    /// Not known, because the round trip to an end was not measured.
+    /// Unknown, because the round trip to an end was not measured.
     Unknown,
 }
 
@@ -358,7 +358,7 @@ pub struct Windows {
     pub probes: u64,
 }
 
-/// What a sender waited for, as shares of the transfer's time that add up to 1.
+/// Limits of a sender, as shares of the transfer's time that add up to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Limit {
     /// The application: nothing was outstanding.

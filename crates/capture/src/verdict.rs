@@ -75,7 +75,7 @@ pub enum Sureness {
 /// Verdict on one direction of a connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// What slowed the transfer.
+    /// The cause that slowed the transfer.
     pub cause: Cause,
     /// Certainty of the cause.
     pub sureness: Sureness,

@@ -24,7 +24,7 @@ pub struct Attachment {
 pub enum Attached {
     /// The congestion control was registered.
     Now,
-    /// It was registered already.
+    /// The congestion control was registered already.
     Before,
     /// The congestion control of another build was registered already, and stays.
     OfAnotherBuild,

@@ -13,9 +13,9 @@ pub enum Error {
     /// The kernel or the process lacks something.
     #[error("{found}: expected {expected}")]
     Requirement {
-        /// What was found.
+        /// The state that was found.
         found: String,
-        /// What is required.
+        /// The state that is required.
         expected: &'static str,
     },
     /// The kernel rejected a program, a map or a link.

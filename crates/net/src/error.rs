@@ -31,7 +31,7 @@ pub enum Error {
     /// The kernel rejected a system call.
     #[error("{what}: {reason}")]
     Kernel {
-        /// What was to be done.
+        /// The operation that failed.
         what: String,
         /// The error of the system.
         #[source]

@@ -54,7 +54,7 @@ pub(crate) struct Socket {
     connection: Connection,
 }
 
-/// What has been done to a connection, in as many octets as fit beside [`Owner`].
+/// Flags of a connection, in as many octets as fit next to [`Owner`] without padding.
 #[derive(Debug, Default)]
 struct Flags {
     /// Whether the application has finished its stream.
@@ -361,7 +361,7 @@ impl Socket {
         &mut self.waiting
     }
 
-    /// Notes that the connection is queued to send; returns false if it already was.
+    /// Marks the connection as queued to send; returns false if it already was.
     pub(crate) fn enqueue(&mut self) -> bool {
         !std::mem::replace(&mut self.flags.queued, true)
     }

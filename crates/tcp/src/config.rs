@@ -130,10 +130,10 @@ pub struct TimestampConfig {
 /// Timeouts for an unresponsive peer. Use it for [`Config::timeouts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeoutConfig {
-    /// Number of SYN retransmissions before the attempt fails. None retries without end.
+    /// Number of SYN retransmissions before the attempt fails. None retries forever.
     pub syn_retries: Option<u32>,
     /// Time without an answer to sent data after which the connection fails (R2 of RFC 9293, section
-    /// 3.8.3, and the user timeout). None waits without end; zero fails at once.
+    /// 3.8.3, and the user timeout). None waits forever; zero fails at once.
     pub give_up: Option<Duration>,
     /// Keep-alive probes, if any.
     pub keep_alive: Option<KeepAlive>,

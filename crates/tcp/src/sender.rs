@@ -74,8 +74,8 @@ pub(crate) const SEGMENT_OCTETS: usize = Stream::SEGMENT_OCTETS + composed::SUSP
 #[repr(C)]
 pub(crate) struct Sender {
     pub(crate) stream: Stream,
-    /// After the last acknowledgement nothing was outstanding, and the machine had nothing to wait
-    /// for.
+    /// Whether, after the last acknowledgement, nothing was outstanding and the machine was not waiting
+    /// for anything.
     settled: bool,
     machine: Machine,
 }

@@ -1,4 +1,4 @@
-//! What streams and listeners hold of a stack, and release when they are dropped.
+//! Connections and listeners of a stack that streams and listeners hold and release when dropped.
 
 use std::io;
 use std::net::SocketAddr;

@@ -11,9 +11,9 @@ pub(super) const RTT_MARGIN: f64 = 0.9;
 /// Round trips of one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RoundTrips {
-    /// From the capture point to the receiver and back.
+    /// Round trip from the capture point to the receiver and back.
     pub(super) to_receiver: PathPart,
-    /// From the capture point to the sender and back.
+    /// Round trip from the capture point to the sender and back.
     pub(super) to_sender: PathPart,
     /// Round trips to the receiver, of data.
     pub(super) samples: DurationHistogram,

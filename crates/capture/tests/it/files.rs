@@ -231,10 +231,9 @@ fn damage_in_an_obsolete_packet_block_is_reported() {
     let whole = pcapng_with_obsolete_blocks(Endianness::Little);
     // An Ethernet frame cut off after 60 octets has no padding.
     let last = whole.len() - (12 + 20 + 60 + 12);
-    for (at, octet, what) in [
-        (8, 7, "a packet of an interface that is not there"),
-        (20, 73, "a packet longer than its block"),
-    ] {
+    for (at, octet, what) in
+        [(8, 7, "a packet of an unknown interface"), (20, 73, "a packet longer than its block")]
+    {
         let mut octets = whole.clone();
         octets[last + at] = octet;
         let (analysis, damage) = analysed(&octets).unwrap();

@@ -34,7 +34,7 @@ pub fn encode(
     Some(len)
 }
 
-/// Appends a packet as [`encode`] does, with the sum over the pseudo header in place of the
+/// Appends a packet as [`encode`] does, with the sum over the pseudo header instead of the
 /// checksum. The device, which may cut the packet into segments, or [`sum_up`] completes it.
 /// Returns the length of the packet and the offset of the TCP header in it.
 pub fn encode_for_offload(

@@ -1,4 +1,4 @@
-//! What applications do with a stack.
+//! Calls of applications: listen, connect, accept, read and write.
 
 use std::net::SocketAddr;
 use std::task::{Poll, Waker};

@@ -62,7 +62,7 @@ impl Server {
         Self { stack, id, now, local, peer, ack }
     }
 
-    /// Receives a packet, and lets its answer leave.
+    /// Receives a packet and sends its answer.
     fn receive(&mut self, segment: Segment, payload: &[u8]) -> &mut Self {
         self.reports(segment, payload);
         self
@@ -74,7 +74,7 @@ impl Server {
         self.sent()
     }
 
-    /// Receives a packet, and returns how soon its answer must leave.
+    /// Receives a packet and returns the urgency of its answer.
     fn urgency(&mut self, segment: Segment, payload: &[u8]) -> Urgency {
         self.now += Duration::from_millis(1);
         let len = payload.len() as u32;

@@ -125,7 +125,7 @@ impl Connection {
         if segment.len == 0 && !flags.fin {
             return Ok(());
         }
-        self.on_text(segment, offset, now, observer)
+        self.on_data(segment, offset, now, observer)
     }
 
     /// Returns the stream offset at which the segment begins, if its timestamp and its sequence
@@ -191,7 +191,7 @@ impl Connection {
 
     /// Processes the rest of an acceptable segment after its acknowledgement: text, and a FIN.
     #[inline(always)]
-    fn on_text(
+    fn on_data(
         &mut self,
         segment: &Segment,
         offset: u64,

@@ -42,7 +42,7 @@ impl Connection {
     }
 
     /// Returns how many SACK blocks fit beside `len` octets of payload.
-    pub(super) fn blocks_beside(&self, len: u32) -> usize {
+    pub(super) fn sack_blocks_that_fit(&self, len: u32) -> usize {
         let max = self.max_sack_blocks();
         if !self.config.segments.count_options {
             return max;

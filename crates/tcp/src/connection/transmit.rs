@@ -145,7 +145,7 @@ impl Connection {
         let mut whole = true;
         if self.sack && self.receiver.block_count() > 0 {
             let origin = self.numbers.theirs.add(1);
-            let limit = self.blocks_beside(len);
+            let limit = self.sack_blocks_that_fit(len);
             whole = limit > 0;
             self.receiver.blocks(limit, |l, r| sack.push(origin.at(l), origin.at(r)));
         }
@@ -172,6 +172,6 @@ struct Outgoing {
     len: u32,
     fin: bool,
     psh: bool,
-    /// Simulation only: see [`Segment::rtx`].
+    /// Value of [`Segment::rtx`], which only the simulator uses.
     rtx: bool,
 }

@@ -175,9 +175,9 @@ impl ReceiveWindow {
         if next + (whole << self.scale) == self.edge {
             return whole as u16;
         }
-        // Rounded up so that the edge does not move back. A peer that sends single octets could
-        // move the edge on and on that way. Beyond an eighth of the window the field is therefore
-        // rounded down, and windows already advertised remain valid.
+        // The field is rounded up so that the edge does not move back. A peer that sends single octets
+        // could move the edge without limit that way. Beyond an eighth of the window the field is
+        // therefore rounded down, and windows already advertised remain valid.
         let field = known.div_ceil(unit).min(max_field);
         let edge = next + (field << self.scale);
         if edge <= self.edge.max(self.limit() + self.slack(self.size)) {

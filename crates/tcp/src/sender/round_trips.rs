@@ -52,7 +52,7 @@ impl RoundTrips {
         self.rto.sample(rtt, 1.0);
     }
 
-    /// Takes a round-trip time of a segment sent once, of which the acknowledgement `una` came with
+    /// Records the round-trip time of a segment sent once. Its acknowledgement `una` arrived with
     /// `flight` segments outstanding.
     #[inline(always)]
     pub(super) fn measure(&mut self, rtt: Duration, una: u64, flight: u32) {
@@ -60,8 +60,8 @@ impl RoundTrips {
         self.latest = Some(rtt);
     }
 
-    /// Takes a round-trip time by timestamp. RFC 4015, step 11: the first one of data that had not been
-    /// sent when the timer expired spuriously sets the timer anew.
+    /// Records a round-trip time from a timestamp. RFC 4015, step 11: the first one of data that had not
+    /// been sent when the timer expired spuriously resets the estimators.
     #[inline(always)]
     pub(super) fn sample(&mut self, rtt: Duration, una: u64, flight: u32) {
         match self.adaptation.take_if(|adapt| una > adapt.point) {
@@ -75,7 +75,7 @@ impl RoundTrips {
         self.rto.reset_backoff();
     }
 
-    /// Takes the mean round-trip time of both copies of a segment, if the timer uses such samples.
+    /// Records the mean round-trip time of both copies of a segment, if the timer uses such samples.
     pub(super) fn sample_retransmission(&mut self, rtt: Duration, flight: u32) {
         if self.rto.samples_retransmissions() {
             self.rto.sample(rtt, f64::from(flight.max(1)));
@@ -88,8 +88,8 @@ impl RoundTrips {
         self.rto.progress(cwnd);
     }
 
-    /// Lets the first round-trip time beyond `before` set the estimators anew, after a timeout that was
-    /// spurious. A round-trip time must have been measured before it.
+    /// Prepares for the first round-trip time beyond `before` to reset the estimators, after a spurious
+    /// timeout. A round-trip time must have been measured before the timeout.
     pub(super) fn adapt_after(&mut self, before: &Before) {
         let adaptation =
             before.rtt.map(|(srtt, rttvar)| Adaptation { point: before.point, srtt, rttvar });

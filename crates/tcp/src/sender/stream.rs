@@ -51,7 +51,7 @@ pub(crate) struct Stream {
     /// Time of delivery of the highest delivered segment.
     highest_at: Instant,
     lengths: Lengths,
-    /// SACK blocks are processed.
+    /// Whether SACK blocks are processed.
     selective: bool,
     mss: u32,
     /// Time of the last transmission.
@@ -63,7 +63,8 @@ pub(crate) struct Stream {
     nxt: u64,
     /// First octet that the application has not written yet.
     written: u64,
-    /// The application has finished writing: a FIN follows, which takes one octet of the stream.
+    /// Whether the application has finished writing. A FIN follows, which takes one octet of the
+    /// stream.
     finished: bool,
 }
 

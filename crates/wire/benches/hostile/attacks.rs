@@ -82,7 +82,7 @@ impl Attack for SynFlood {
 }
 
 /// Attackers that have completed a handshake, with their addresses and the server's next numbers.
-/// They take no data, and acknowledge this when data arrives.
+/// They accept no data: when data arrives, they answer with an acknowledgement.
 #[derive(Default)]
 pub(crate) struct Crowd {
     pub(crate) peers: Vec<(SocketAddr, SeqNr)>,

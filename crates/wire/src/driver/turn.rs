@@ -252,7 +252,7 @@ fn decoded<'a>(inbox: &'a [u8], size: usize, stamps: &[Stamp]) -> Vec<Decoded<'a
         .collect()
 }
 
-/// What follows a turn.
+/// Next action after a turn.
 enum Next {
     Again,
     Sleep(Option<Instant>),

@@ -1,4 +1,4 @@
-//! Asynchronous streams and listeners in place of tokio's: the same code runs over the stack's
+//! Asynchronous streams and listeners instead of tokio's: the same code runs over the stack's
 //! streams and over the kernel's.
 
 use std::collections::BTreeSet;

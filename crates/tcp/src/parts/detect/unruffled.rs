@@ -233,8 +233,8 @@ mod tests {
     use super::super::fixtures::{detector, ms, view};
     use super::*;
 
-    /// Where the bin of 40 ms ends.
-    const FORTY: Duration = Duration::from_nanos(5 << 23);
+    /// End of the bin that contains 40 ms.
+    const END_OF_40_MS_BIN: Duration = Duration::from_nanos(5 << 23);
 
     fn at(millis: u64) -> Instant {
         Instant::from_millis(millis)
@@ -286,7 +286,10 @@ mod tests {
         let rule = ours.rule(&view(140));
         // One of two samples is more than 1 %, so the quantile is 40 ms, whose bin ends at 2^23 · 5 ns.
         // The longest lateness and a quarter of it are 50 ms.
-        assert_eq!(rule.overdue.map(|o| (o.wait, o.eager)), Some((ms(100) + FORTY, true)));
+        assert_eq!(
+            rule.overdue.map(|o| (o.wait, o.eager)),
+            Some((ms(100) + END_OF_40_MS_BIN, true))
+        );
         assert_eq!(rule.confirm_after, Some(ms(150)));
     }
 
@@ -297,7 +300,7 @@ mod tests {
         arrives(ours.as_mut(), 0, 140);
         latest(ours.as_mut(), 0, 140);
         latest(ours.as_mut(), 60, 170);
-        assert_eq!(ours.rule(&view(170)).overdue.map(|o| o.wait), Some(ms(110) + FORTY));
+        assert_eq!(ours.rule(&view(170)).overdue.map(|o| o.wait), Some(ms(110) + END_OF_40_MS_BIN));
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Recovery {
         counted.unwrap_or_else(|| stream.pipe().saturating_sub(self.dupacks))
     }
 
-    /// Returns whether another segment may leave in fast recovery.
+    /// Returns whether another segment may be sent in fast recovery.
     pub(super) fn may_send(&self, policy: &Policy, stream: &Stream, cwnd: f64) -> bool {
         self.fast_retransmit_due
             || match policy.reduction {

@@ -43,8 +43,8 @@ impl Inherit for () {
 }
 
 impl<T: Inherit> Saved<T> {
-    /// Called when an earlier reduction proves spurious while this one stands. Should this one
-    /// prove spurious as well, the sender restores the state before both.
+    /// Takes over the state before an earlier reduction that proves spurious while this one stands.
+    /// If this one proves spurious as well, the sender restores the state before both.
     fn inherit(&mut self, earlier: &Self) {
         let Window { cwnd, ssthresh } = self.window;
         self.window.ssthresh = ssthresh.max(earlier.window.ssthresh);
@@ -89,7 +89,8 @@ pub(crate) struct Undo<T> {
     pub(crate) lasted: Duration,
     /// The state before the reduction.
     pub(crate) saved: Saved<T>,
-    /// No later reduction stands, and nothing confirms this one: the sender restores `saved`.
+    /// Whether no later reduction stands and nothing confirms this one, so that the sender restores
+    /// `saved`.
     pub(crate) last: bool,
 }
 
@@ -104,15 +105,15 @@ struct Reduction<T> {
     resent: u32,
     /// Number of retransmissions under it that DSACKs report.
     reported: u32,
-    /// DSACKs cannot prove it spurious (RFC 3708, A.1 and A.3).
+    /// Whether DSACKs are excluded as proof that it is spurious (RFC 3708, A.1 and A.3).
     barred: bool,
-    /// Its retransmissions prove it spurious: DSACKs report all of them, or an acknowledgement
-    /// answers an original.
+    /// Whether its retransmissions prove it spurious: DSACKs report all of them, or an
+    /// acknowledgement answers an original.
     spurious: bool,
     /// Number of suspicions that confirm it.
     confirmations: u32,
-    /// It no longer stands: it was spurious, and nothing confirms it. Evidence may still refer to
-    /// it.
+    /// Whether it no longer stands, because it was spurious and nothing confirms it. Evidence may
+    /// still refer to it.
     undone: bool,
 }
 

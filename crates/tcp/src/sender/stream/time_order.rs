@@ -181,9 +181,9 @@ impl TimeOrder {
         self.cursor = self.before(ring, low_bits(number));
     }
 
-    /// The latest-sent segment known to be delivered is one that is no longer in the list: moves
-    /// the cursor to the last entry for which `before` holds. This scans the list, but happens only
-    /// after rare events.
+    /// Moves the cursor to the last entry for which `before` holds, because the latest-sent segment
+    /// known to be delivered is no longer in the list. This scans the list, but happens only after
+    /// rare events.
     pub(crate) fn seek<E: Timed>(&mut self, ring: &mut Ring<'_, E>, before: impl Fn(&E) -> bool) {
         self.cursor = self.tail;
         while self.cursor != NO_ENTRY && !before(ring.entry(self.cursor)) {

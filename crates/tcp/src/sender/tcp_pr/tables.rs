@@ -23,7 +23,7 @@ const MIN_MXRTT_AFTER_EXTREME_LOSSES: Duration = Duration::from_secs(1);
 /// Shortest silence of the peer that lengthens the timeouts of Table 1 (RFC 6298, 2.4).
 const MIN_SILENCE: Duration = Duration::from_secs(1);
 /// Minimum mxrtt, a tick of a coarse clock, which the paper leaves open. Without it, an mxrtt of
-/// zero would stay zero when doubled, and the packet would be sent again without end.
+/// zero would stay zero when doubled, and the packet would be sent again in an endless loop.
 const MIN_MXRTT: Duration = Duration::from_millis(1);
 /// Minimum window of Table 1, in packets, which the paper leaves open. Line 22 adds 1/cwnd, so a
 /// window of half a packet would grow by two packets, and one of a thousandth by a thousand.
@@ -55,7 +55,7 @@ pub(crate) struct Tables {
     mxrtt: Duration,
     slowdown: Instant,
     cburst: u32,
-    /// Lines 12c to 12f were reached in this burst.
+    /// Whether lines 12c to 12f were reached in this burst.
     extreme_reached: bool,
     /// Transmission time of the packet that the current acknowledgement answers.
     answered_sent: Option<Instant>,
@@ -64,7 +64,7 @@ pub(crate) struct Tables {
     /// Maximum number of packets per acknowledgement that grow the window (RFC 3465).
     byte_counting: u32,
     growth: Growth,
-    /// The last flush ended because there was no data to send, or no room for it at the peer.
+    /// Whether the last flush ended because there was no data to send, or no room for it at the peer.
     data_limited: bool,
     /// Time of the last acknowledgement that covered a packet for the first time, or of the first
     /// transmission since nothing was outstanding.

@@ -14,7 +14,7 @@ use super::{World, octet};
 use crate::input::Input;
 
 /// Maximum number of connections that applications hold.
-const MAX_HELD: usize = 6;
+const MAX_CONNECTIONS: usize = 6;
 
 /// A waker that stores that it was woken.
 #[derive(Default)]
@@ -50,7 +50,7 @@ fn check_woken<T>(waits: &mut Option<Arc<Flag>>, flag: Arc<Flag>, outcome: &Poll
 impl World {
     fn hold(&mut self, id: ConnectionId) {
         self.held.push(Held { id, written: 0, first: None, reader: None, flusher: None });
-        if self.held.len() > MAX_HELD {
+        if self.held.len() > MAX_CONNECTIONS {
             let oldest = self.held.remove(0);
             self.trace("releases", oldest.id);
             self.stack.release(oldest.id);

@@ -54,7 +54,7 @@ impl Books {
         self.suspicions.on_reduction(false, now);
     }
 
-    /// Refutes a suspicion by DSACK; returns that and the window that comes back, if one does.
+    /// Refutes a suspicion by DSACK; returns the refutation and the window that is restored, if any.
     fn refute_and_undo(
         &mut self,
         segment: SegNo,

@@ -61,7 +61,7 @@ mod tests {
     use crate::parts::detect::Rule;
     use unruffled_units::Instant;
 
-    /// No acknowledgement is ambiguous.
+    /// Guards by which no acknowledgement is ambiguous.
     const UNAMBIGUOUS: SpuriousAfter = SpuriousAfter { first: Instant::MAX, others: Instant::MAX };
 
     fn board() -> Scoreboard {

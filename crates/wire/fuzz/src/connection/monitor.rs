@@ -7,7 +7,7 @@ use super::setup::LOCAL_ISN;
 use crate::ranges::Ranges;
 
 /// The state of an end, derived from its segments and events.
-pub(super) struct Watch {
+pub(super) struct Monitor {
     config: Config,
     state: State,
     passive: bool,
@@ -79,7 +79,7 @@ fn rank(state: State) -> u8 {
     }
 }
 
-impl Watch {
+impl Monitor {
     pub(super) fn new(config: Config, active: bool, variant: &Variant) -> Self {
         Self {
             config,
