@@ -332,7 +332,7 @@ pub struct Rtt {
 pub struct Windows {
     /// Recoveries.
     pub recoveries: u64,
-    /// Recoveries of which every retransmission proved spurious.
+    /// Recoveries whose retransmissions all proved spurious.
     // The JSON key is stable, so it keeps its old name.
     #[serde(rename = "needless_recoveries")]
     pub spurious_recoveries: u64,

@@ -40,7 +40,7 @@ impl Pair {
     /// Creates both ends, with devices for IP packets of up to `mtu` octets.
     ///
     /// # Errors
-    /// If the process lacks the rights, the kernel lacks namespaces or TUN, or iproute2 is missing.
+    /// If the process lacks the required privileges, the kernel lacks namespaces or TUN, or iproute2 is missing.
     pub fn new(mtu: u16) -> Result<Self, Error> {
         let v6 = mtu >= IPV6_MIN_MTU && has_ipv6().unwrap_or(false);
         let address = |n: u16| {
@@ -55,7 +55,7 @@ impl Pair {
         })
     }
 
-    /// Starts to carry packets between the two ends over `hops`, which are listed from left to right. Times
+    /// Starts carrying packets between the two ends over `hops`, which are listed from left to right. Times
     /// of a scenario count from now. `tap` receives copies of the packets that pass each [`Place`].
     ///
     /// [`Place`]: crate::Place

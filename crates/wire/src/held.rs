@@ -23,7 +23,7 @@ pub(crate) struct HeldConnection {
 }
 
 impl HeldConnection {
-    /// Starts to connect to `remote`, from `local` if that is given.
+    /// Starts connecting to `remote`, from `local` if that is given.
     pub(crate) fn connect(
         handle: &Handle,
         local: Option<SocketAddr>,

@@ -78,7 +78,7 @@ impl StreamPosition {
     }
 }
 
-/// Returns the position of `seq` in a stream of which nothing is known. The offset permits positions
+/// Returns the position of `seq` in a stream whose first octet is unknown. The offset permits positions
 /// before it.
 pub(super) fn first_position(seq: u32) -> u64 {
     1 << 32 | u64::from(seq)

@@ -29,7 +29,7 @@ fn error(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Runs the command, and returns `None` without the rights.
+/// Runs the command, and returns `None` without the required privileges.
 fn run(folder: &TempDir, arguments: &[&str]) -> Option<Output> {
     let output = unruffled(folder, arguments);
     if is_lack(&error(&output)) {

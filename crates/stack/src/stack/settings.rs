@@ -27,7 +27,7 @@ impl Stack {
         self.connections.get(id).map(Socket::connection)
     }
 
-    /// Returns the state of the connection and what has happened in it.
+    /// Returns the state of the connection and the counts of its events.
     ///
     /// # Errors
     /// Same as [`Stack::ends`].

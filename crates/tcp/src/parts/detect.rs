@@ -138,7 +138,7 @@ pub struct Reordering {
     pub by_dsack: bool,
 }
 
-/// A fast retransmit of which every retransmission proved spurious. It is passed to
+/// A fast retransmit whose retransmissions all proved spurious. It is passed to
 /// [`LossDetector::on_spurious_fast_retransmit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpuriousFastRetransmit {

@@ -62,7 +62,7 @@ impl Recovery {
         self.high_rxt = numbers.first(self.high_rxt);
     }
 
-    /// Begins to recover from the loss of everything sent before `nxt`.
+    /// Begins recovery from the loss of everything sent before `nxt`.
     pub(super) fn enter_loss(&mut self, nxt: u64, too_big: bool) {
         self.stop();
         self.phase = Phase::Loss { point: nxt, too_big };

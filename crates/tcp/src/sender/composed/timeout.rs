@@ -107,7 +107,7 @@ impl Composed {
         }
     }
 
-    /// Begins to recover from the loss of everything sent so far.
+    /// Begins recovery from the loss of everything sent so far.
     pub(super) fn enter_loss(&mut self, stream: &Stream, too_big: bool) {
         self.recovery.enter_loss(stream.nxt(), too_big);
         self.limited_transmit.on_recovery();

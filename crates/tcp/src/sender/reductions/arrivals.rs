@@ -34,12 +34,12 @@ impl Arrivals {
         self.list.len() > self.certain as usize
     }
 
-    /// Starts to read an acknowledgement, which can decide on the segments listed so far.
+    /// Starts reading an acknowledgement, which can decide on the segments listed so far.
     pub(crate) fn begin(&mut self) {
         self.old = self.list.len() as u32;
     }
 
-    /// Adds segment `segment`, resent at `resent`, of which either copy may have arrived.
+    /// Adds segment `segment`, resent at `resent`. Either of its copies may have arrived.
     pub(crate) fn add_ambiguous(&mut self, segment: SegNo, resent: Instant) {
         self.list.push(Arrived { segment, resent });
     }
