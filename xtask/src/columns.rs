@@ -4,8 +4,8 @@ use crate::sources::Source;
 
 const FOLDER: &str = "crates/kernel/bpf/";
 const MAX_COLUMNS: usize = 100;
-/// Columns of a tab, as in the kernel.
-const TAB: usize = 8;
+/// Width of a tab in columns, as in the kernel's coding style.
+const TAB_COLUMNS: usize = 8;
 
 /// Returns the lines that are too long, as messages.
 pub(crate) fn check<'a>(files: impl IntoIterator<Item = &'a Source>) -> Vec<String> {
@@ -27,7 +27,7 @@ pub(crate) fn check<'a>(files: impl IntoIterator<Item = &'a Source>) -> Vec<Stri
 
 fn width(line: &str) -> usize {
     line.chars().fold(0, |column, character| match character {
-        '\t' => (column / TAB + 1) * TAB,
+        '\t' => (column / TAB_COLUMNS + 1) * TAB_COLUMNS,
         _ => column + 1,
     })
 }

@@ -71,7 +71,7 @@ pub struct DataTotals {
 pub struct Skipped {
     /// The link type is not supported.
     pub unknown_link: u64,
-    /// The frame carries another protocol than IP.
+    /// The frame carries a protocol other than IP.
     pub not_ip: u64,
     /// The capture does not hold all of the headers.
     pub short: u64,
@@ -132,7 +132,7 @@ pub struct Direction {
     pub rtt: Rtt,
     /// Windows and recoveries.
     pub windows: Windows,
-    /// What limited the sender. `None` where the capture does not show it.
+    /// Limits of the sender. `None` if the capture does not show them.
     pub limits: Option<Limit>,
     /// Time that the path takes for one segment, in milliseconds: the most frequent time between
     /// consecutive segments, or, if shorter, between segments that were sent closer together than they
@@ -211,7 +211,7 @@ pub enum Place {
     Receiver,
     /// Between both.
     Between,
-    /// Not known, because the round trip to an end was not measured.
+    /// Unknown, because the round trip to an end was not measured.
     Unknown,
 }
 
@@ -261,7 +261,7 @@ pub struct SpuriousReasons {
     /// The original, which passed after all.
     #[serde(rename = "spurious_by_original")]
     pub original: u64,
-    /// An acknowledgement that came sooner than a round trip.
+    /// An acknowledgement that came less than a round trip after the retransmission.
     #[serde(rename = "spurious_by_time")]
     pub time: u64,
 }
@@ -332,7 +332,7 @@ pub struct Rtt {
 pub struct Windows {
     /// Recoveries.
     pub recoveries: u64,
-    /// Recoveries of which every retransmission proved spurious.
+    /// Recoveries whose retransmissions all proved spurious.
     // The JSON key is stable, so it keeps its old name.
     #[serde(rename = "needless_recoveries")]
     pub spurious_recoveries: u64,
@@ -358,7 +358,7 @@ pub struct Windows {
     pub probes: u64,
 }
 
-/// What a sender waited for, as shares of the transfer's time that add up to 1.
+/// Limits of a sender, as shares of the transfer's time that add up to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Limit {
     /// The application: nothing was outstanding.

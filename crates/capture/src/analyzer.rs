@@ -310,7 +310,7 @@ mod tests {
         }
     }
 
-    /// Data may take another path than its acknowledgements.
+    /// Data and its acknowledgements may take different paths.
     #[test]
     fn acknowledgements_alone_are_followed_in_bounded_memory() {
         let limits = Limits { segments: 100, ..Limits::default() };

@@ -15,7 +15,7 @@ pub(crate) struct Densities {
     disorder: Option<Box<Disorder>>,
 }
 
-/// State of both algorithms, from the first packet out of order on.
+/// State of both algorithms, from the first out-of-order packet on.
 #[derive(Clone, Debug)]
 struct Disorder {
     /// RI: the receive index.
@@ -163,7 +163,7 @@ impl Disorder {
         } else if self.buffer.len() < THRESHOLD {
             self.buffer.push(number);
         } else {
-            // The expected packet is later than the threshold and counts as lost.
+            // The expected packet is later than the threshold allows and counts as lost.
             self.buffer.push(number);
             self.expected = self.buffer.iter().min().copied().unwrap_or(number);
             self.release();

@@ -2,8 +2,8 @@
 
 use unruffled_units::Instant;
 
-/// Dots of one kind. Beyond a limit, every other one is dropped, and from then on only half as many
-/// of the new ones are kept.
+/// Sampler of dots of one kind. When a limit is reached, every other dot is dropped, and from then on
+/// only half as many of the new dots are kept.
 #[derive(Clone, Debug, Default)]
 struct DotSampler {
     kept: Vec<(Instant, u64)>,
@@ -37,7 +37,7 @@ impl DotSampler {
     }
 }
 
-/// A drawing of one direction while its packets are followed. Positions are octets of the stream.
+/// Builder of the drawing of one direction, packet by packet. Positions are octets of the stream.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DrawingBuilder {
     limit: usize,
@@ -89,8 +89,8 @@ impl DrawingBuilder {
 /// An evenly spaced sample of a drawing's dots of one kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DotSample {
-    /// Dots that were kept, roughly in the order of time: seconds since the connection's first
-    /// packet, and octets of the stream.
+    /// Dots that were kept, roughly in order of time: seconds since the connection's first packet,
+    /// and octets of the stream.
     pub dots: Vec<(f64, u64)>,
     /// Number of dots before sampling.
     pub total: u64,

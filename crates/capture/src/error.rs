@@ -33,7 +33,7 @@ pub enum Error {
         packets: u64,
         /// Offset at which the last intact block ends.
         bytes: u64,
-        /// What is wrong at that offset.
+        /// The damage at that offset.
         #[source]
         damage: Damage,
     },
@@ -81,7 +81,7 @@ pub enum Damage {
     #[error("no block begins here")]
     NoBlock,
     /// A block that is zero octets long.
-    #[error("a block of no length")]
+    #[error("a block of length zero")]
     EmptyBlock,
     /// A block longer than any capture program writes.
     #[error("a block longer than 16 MiB")]
@@ -96,10 +96,10 @@ pub enum Damage {
     #[error("more than 4096 interfaces")]
     TooManyInterfaces,
     /// A packet in a section that describes no interface.
-    #[error("a packet of no interface")]
+    #[error("a packet without an interface")]
     NoInterface,
     /// A packet that names an interface which the section does not describe.
-    #[error("a packet of an interface that is not there")]
+    #[error("a packet of an unknown interface")]
     UnknownInterface,
     /// A packet block shorter than its fixed fields.
     #[error("a packet without its header")]

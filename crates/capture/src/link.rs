@@ -2,7 +2,7 @@
 
 use crate::packet::SkipReason;
 
-/// Link type, as capture files number them (LINKTYPE_ values, tcpdump.org/linktypes.html).
+/// Link type of a capture. The numbers are the LINKTYPE_ values of tcpdump.org/linktypes.html.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// BSD's loopback: a protocol family in the byte order of the host (0) or of the network (108).
@@ -23,7 +23,7 @@ pub enum Link {
 const MAX_NESTED_HEADERS: usize = 8;
 
 impl Link {
-    /// Returns the link type with that number.
+    /// Returns the link type with LINKTYPE_ value `number`.
     pub fn from_number(number: u32) -> Self {
         match number {
             0 | 108 => Self::Null,

@@ -1,4 +1,4 @@
-//! Packets as plain facts.
+//! Packets as plain values.
 
 use std::net::SocketAddr;
 
@@ -85,7 +85,7 @@ pub enum SkipReason {
     /// The link type is not supported.
     #[error("unsupported link type")]
     UnknownLink,
-    /// The frame carries another protocol than IP, for example ARP.
+    /// The frame carries a protocol other than IP, for example ARP.
     #[error("no IP packet")]
     NotIp,
     /// The capture does not hold all of the headers.

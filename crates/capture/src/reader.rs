@@ -7,23 +7,23 @@ use unruffled_units::Instant;
 use crate::error::{Damage, InputError};
 use crate::{Error, Link, Source};
 
-/// Size of the buffer at first, in octets. Blocks are seldom larger than a jumbo frame or a joined
-/// segment.
+/// Initial size of the buffer, in octets. Few blocks are larger than a jumbo frame or a segment that
+/// offloading has joined.
 const BUFFER_OCTETS: usize = 512 * 1024;
 
 /// Longest block that is accepted, in octets. The largest snap length in use is 256 KiB.
 const MAX_BLOCK_OCTETS: usize = 16 * 1024 * 1024;
 
-/// Interfaces that one section may describe.
+/// Maximum number of interfaces that one section may describe.
 const MAX_INTERFACES: usize = 4096;
 
 /// Type of the Packet Block, which the Enhanced Packet Block has made obsolete.
-const OBSOLETE_PACKET: u32 = 2;
+const OBSOLETE_PACKET_BLOCK: u32 = 2;
 
 /// A captured frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// Time of capture, since 1970. Where the capture has none, the time of the frame before.
+    /// Time of capture, since 1970. If the capture has none, the time of the previous frame.
     pub at: Instant,
     /// Type of the link, which determines the first header.
     pub link: Link,
@@ -74,7 +74,7 @@ pub fn read(source: Source, mut each: impl FnMut(&Frame<'_>)) -> Result<Option<E
         };
         match step {
             Step::Consume(offset) => {
-                // The loop would not end at a block of no length.
+                // A block of length zero would make the loop endless.
                 if offset == 0 {
                     return Ok(Some(damaged(state.packets, bytes, Damage::EmptyBlock)));
                 }
@@ -207,7 +207,7 @@ impl State {
                 // The parser reads the type as little-endian in every section.
                 let kind = block.block_type;
                 let kind = if self.big_endian { kind.swap_bytes() } else { kind };
-                if kind == OBSOLETE_PACKET {
+                if kind == OBSOLETE_PACKET_BLOCK {
                     self.obsolete_packet(block.data, each)?;
                 }
             }

@@ -92,7 +92,7 @@ pub(crate) enum Arrival {
     Reordered(Option<Late>),
 }
 
-/// How late a reordered packet is.
+/// Lateness of a reordered packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Late {
     /// Reordering extent, in packets (RFC 4737, section 4.2).

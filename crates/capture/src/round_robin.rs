@@ -10,10 +10,11 @@ use serde::Serialize;
 /// Longest period that is recognised, in packets.
 const MAX_PERIOD_PACKETS: usize = 32;
 
-/// Late packets kept: those of the longest period, and some more because arrivals are out of order.
+/// Number of late packets kept: those of the longest period, and some more because arrivals are out of
+/// order.
 const MAX_RECENT_PACKETS: usize = 48;
 
-/// Late packets below which no pattern is reported.
+/// Number of late packets below which no pattern is reported.
 const MIN_LATE_PACKETS: u64 = 50;
 
 /// Smallest share of the late packets that must follow another by one period. The others follow a

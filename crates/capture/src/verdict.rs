@@ -75,7 +75,7 @@ pub enum Sureness {
 /// Verdict on one direction of a connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// What slowed the transfer.
+    /// The cause that slowed the transfer.
     pub cause: Cause,
     /// Certainty of the cause.
     pub sureness: Sureness,
@@ -129,11 +129,11 @@ pub fn judge(direction: &Direction) -> Verdict {
         );
         return verdict(Cause::Loss, Sureness::Probable, text);
     }
-    let most = [limits.receiver, limits.application, limits.sender_or_path];
-    let most = most.into_iter().fold(0.0, f64::max);
-    if limits.receiver == most {
+    let largest = [limits.receiver, limits.application, limits.sender_or_path];
+    let largest = largest.into_iter().fold(0.0, f64::max);
+    if limits.receiver == largest {
         receiver_window(direction, limits)
-    } else if limits.application == most {
+    } else if limits.application == largest {
         let text = format!(
             "The application: for {} of the time there was nothing to send.",
             percent(limits.application)

@@ -36,12 +36,12 @@ pub(crate) struct Arguments {
     /// Replace files that unruffled has not written
     #[arg(long)]
     force: bool,
-    /// Which transfer that is: its number in the table
+    /// Number of that transfer in the table
     #[arg(long, value_name = "N", default_value = "1", requires = "scenario",
           allow_negative_numbers = true,
           value_parser = number::within::<u32>(1..=u32::MAX))]
     transfer: u32,
-    /// The sender that was captured, as far as it is known: it is run over the fitted path
+    /// The captured sender, if it is known: it is run over the fitted path
     #[arg(long, value_name = "NAME", default_value = fit::OBSERVED, requires = "scenario",
           value_parser = NonEmptyStringValueParser::new())]
     sender: String,
@@ -65,7 +65,7 @@ fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error>
         output::Written("the report", arguments.report.as_deref(), Rule::Ours(Kind::Report)),
     ];
     output::check(&[("the capture", Some(&arguments.capture))], &files, arguments.force)?;
-    // Checked first, since a capture may take long to read.
+    // Check the sender first, since reading a capture may take long.
     Variant::parse(&arguments.sender)
         .map_err(|source| scenario::Error::Variant { place: "--sender".to_owned(), source })?;
     let dots = if arguments.report.is_some() { report::MAX_DOTS } else { 0 };
@@ -83,7 +83,7 @@ fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error>
     let bar = output::bar(None, "{msg}");
     bar.set_message("simulating what reordering cost");
     bar.tick();
-    // After an interrupt that ended the reading, results are still complete; a later one ends the command.
+    // An interrupt that ended the reading does not cut the results short; a later one ends the command.
     let cancellation = if interrupt.has_arrived() { Interrupt::default() } else { interrupt };
     transfer::price(&name, &mut transfers, &cancellation.token());
     bar.finish_and_clear();
@@ -158,8 +158,8 @@ fn scenario(
         output::check(&kept, &files, arguments.force)?;
         output::write_text(beside, &reading.toml).map_err(|e| Error::output(beside, e))?;
         let what = match reading.lossless {
-            true => "the same if the path loses nothing but what its queue drops",
-            false => "the same if the path itself lost what was lost",
+            true => "the same if only the queue of the path drops packets",
+            false => "the same if the path itself lost the lost packets",
         };
         crate::print_notice(&format!(
             "scenario: {}: {what}: {} delivers {:.2} Mb/s over it",
@@ -188,7 +188,7 @@ fn reading_path(path: &Path, reading: &Reading) -> PathBuf {
 /// Contents of a capture.
 struct Read {
     found: Analysis,
-    /// Reason for which the rest was not read.
+    /// Reason why the rest was not read.
     damage: Option<String>,
     interrupt: Interrupt,
 }
@@ -209,7 +209,7 @@ fn analyze(path: &Path, limits: Limits) -> Result<Read, unruffled_capture::Error
         }
     });
     bar.finish_and_clear();
-    // After an interrupt, a truncated packet is no damage of the capture.
+    // After an interrupt, a truncated packet does not count as damage.
     let ended = |damage: &unruffled_capture::Error| {
         interrupt.has_arrived() && matches!(damage, unruffled_capture::Error::CutOff { .. })
     };

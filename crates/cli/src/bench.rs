@@ -91,13 +91,13 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
                     "--delayed: {name} delays no packets at a bottleneck: expected a scenario with \
                      [link.bottleneck.delayed], such as rr-3, or --set"
                 )),
-                // The error has another cause than the share.
+                // The share is not the cause of the error.
                 Err(error) => crate::refuse(error.by_flag(&flags)),
             };
         }
         Err(error) => return crate::refuse(error.by_flag(&flags)),
     };
-    let variant = variants.first().expect("one at least, or an error");
+    let variant = variants.first().expect("a list of senders is never empty");
     let start = Instant::now();
     let row = match run::run(&scenario, variant, 1, None, never()) {
         Ok(row) => row,

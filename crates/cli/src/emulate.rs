@@ -23,7 +23,7 @@ use crate::number;
 /// Interval at which the commands are checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Time in which the right command should start to listen.
+/// Time within which the right command should start listening.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Time in which a command may end by itself after the other one, or after Ctrl-C.
@@ -77,7 +77,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     }
 }
 
-/// Loads the scenario, of which only the path is used.
+/// Loads the scenario. Only its path is used.
 fn load(name: &str, set: &[String]) -> Result<Scenario, ScenarioError> {
     let text = flags::text(name, set)?;
     let scenario = Scenario::parse_for_real_packets(name, &text, set)?;

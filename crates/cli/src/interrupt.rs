@@ -1,5 +1,4 @@
-//! Interrupts while a capture is read: they end the reading and not the command, which then shows its
-//! results.
+//! Interrupts while a capture is read. They end only the reading; the command then shows its results.
 
 use std::fs::File;
 use std::io::ErrorKind::{Interrupted, WouldBlock};
@@ -28,7 +27,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Starts to handle both signals. The returned stream becomes readable when one arrives.
+    /// Starts handling both signals. The returned stream becomes readable when one arrives.
     fn watch() -> io::Result<(Self, UnixStream)> {
         let (wake, waker) = UnixStream::pair()?;
         let has_arrived = Arc::new(AtomicBool::new(false));
@@ -55,7 +54,7 @@ impl Interrupt {
 /// Opens the capture at `path`, or standard input for `-`. An interrupt ends it.
 ///
 /// # Errors
-/// If it cannot be opened or read, or if it is empty.
+/// If the capture cannot be opened or read, or if it is empty.
 pub(crate) fn open(path: &Path) -> Result<(Source, Interrupt), Error> {
     let stdin = path.as_os_str() == "-";
     let input = match stdin {
@@ -69,7 +68,8 @@ pub(crate) fn open(path: &Path) -> Result<(Source, Interrupt), Error> {
         let error = io::Error::new(io::ErrorKind::IsADirectory, "a folder: expected a file");
         return Err(error.into());
     }
-    // Not earlier: `open` blocks on a FIFO without a writer, and an interrupt should then end the command.
+    // Signals are handled only from here on: `open` blocks on a FIFO without a writer, and an interrupt
+    // should then end the command.
     let (interrupt, wake) = Interrupt::watch()?;
     let drain = if about.is_file() { Duration::ZERO } else { DRAIN_TIMEOUT };
     let length = (about.is_file() && !stdin).then_some(about.len());

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Backoff of the retransmission timer. Late packets make RTO longer, since RTTs vary with them
- * (RFC 6298, section 2), so each try after an outage comes later than in order. A congestion
- * control cannot set RTO, but since Linux 6.15 it can set its maximum. With that, RTO doubles
- * with each try, as required, from the value that it would have in order.
+ * (RFC 6298, section 2), so each try after an outage comes later than without reordering. A
+ * congestion control cannot set RTO, but since Linux 6.15 it can set its maximum. With that, RTO
+ * doubles with each try, as required, from the value that it would have without reordering.
  */
 #pragma once
 #include "connection.h"
 
-/* Number of tries with a bound. After half a minute RTO doubles from its value. */
+/* Number of tries with a bound, about half a minute. Then RTO doubles from its own value. */
 #define BOUNDED_TRIES 6
 /* Minimum of TCP_RTO_MAX_MS. */
 #define MIN_BOUND_MS 1000
 
 /*
  * Returns whether RTO may be bounded. The kernel drops a connection that its application has
- * closed once RTO reaches its maximum (tcp_write_timeout). If the sysctl allows few tries, it
- * drops a connection the earlier, the lower the maximum is. RFC 1122, section 4.2.3.5, requires
+ * closed once RTO reaches its maximum (tcp_write_timeout). If the sysctl allows few tries, a
+ * lower maximum makes the kernel drop connections earlier. RFC 1122, section 4.2.3.5, requires
  * eight tries.
  */
 static __always_inline bool may_bound(struct sock *sk)
@@ -31,7 +31,7 @@ static __always_inline bool may_bound(struct sock *sk)
  * Returns for how long the kernel has been retransmitting, in ms, by its own measure
  * (retransmits_timed_out).
  */
-static __always_inline __u32 resending_for(struct tcp_sock *tp)
+static __always_inline __u32 retransmitting_ms(struct tcp_sock *tp)
 {
 	if (!tp->retrans_stamp)
 		return 0;
@@ -42,9 +42,9 @@ static __always_inline __u32 resending_for(struct tcp_sock *tp)
 
 /*
  * Restores the maximum of RTO. If a program changes its congestion control in an outage, the
- * bound stays, since release() cannot set options.
+ * bound stays, because release() cannot set options.
  */
-static __noinline void unbound_rto(struct sock *sk, struct connection *c)
+static __noinline void restore_rto_max(struct sock *sk, struct connection *c)
 {
 	int rto_max_ms = c->rto_max_ms;
 
@@ -80,14 +80,14 @@ static __noinline void bound_rto(struct sock *sk, struct connection *c)
 	/*
 	 * When the timer next expires, the kernel drops the connection if it has been
 	 * retransmitting for as long as its tries would take with the maximum of RTO. With eight
-	 * tries that is three or four times the maximum. In one outage this time is at most the
-	 * sum of the earlier tries. If a second outage begins in the recovery from the first, the
-	 * time counts from the first.
+	 * tries that is three or four times the maximum. In one outage the time so far is at most
+	 * the sum of the earlier tries. If a second outage begins in the recovery from the first,
+	 * the time counts from the first.
 	 */
 	if (!c->lateness.hold || !may_bound(sk) || tries > BOUNDED_TRIES ||
-	    resending_for(tp) > 2 * (__u32)bound) {
+	    retransmitting_ms(tp) > 2 * (__u32)bound) {
 		if (c->rto_max_ms)
-			unbound_rto(sk, c);
+			restore_rto_max(sk, c);
 		return;
 	}
 	if (!c->rto_max_ms) {

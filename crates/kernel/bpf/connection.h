@@ -41,13 +41,13 @@ struct hold {
 
 /* A retransmission that is deliberately sent early (hold.h, reports.h). */
 struct canary {
-	__u32 seq, next; /* its number, and SND.NXT: a reduction for it covers the losses between */
+	__u32 seq, next; /* its number, and SND.NXT; a reduction for it covers losses in between */
 	__u32 sent, window;
 	__u8 is_covered; /* a reduction for another loss of this round trip covers it */
 };
 
 struct canaries {
-	struct canary out[4];	/* those without a verdict, a ring */
+	struct canary out[4];	/* ring of those without a verdict */
 	__u32 first, next;
 	__u32 made, reported;
 	__u32 dsacks;		/* dsack_dups at the previous ACK */
@@ -56,7 +56,7 @@ struct canaries {
 	__u8 kept;		/* the last canary has a place in the ring */
 	/* Time of the last DSACK for a segment that was never sent again. 0: none recently. */
 	__u32 replicated;
-	/* DSACKs beyond retransmissions, at the start of this period and of the previous one */
+	/* excess() at the start of this period and of the previous one */
 	__u32 excess[2];
 };
 
@@ -130,7 +130,7 @@ struct connection {
 	__u32 probed;		/* icsk_mtup.search_low at the time of `mss` */
 	__u32 covered;		/* a reduction covers the losses below this number */
 	/* SND.NXT at the last late reduction. The window does not grow until it is acknowledged. */
-	__u32 rest;
+	__u32 growth_resumes;
 	__u32 last_ack;		/* time of the last ACK */
 	__u32 rto_cwnd, rto_ssthresh; /* from before a timeout */
 	__u32 rto_next;		/* SND.NXT at the last timeout */
@@ -139,11 +139,12 @@ struct connection {
 	/* The timeout reduced the window: no earlier reduction covered its losses. */
 	__u8 rto_cut;
 	/*
-	 * The timeout was undone, not all data from before it is acknowledged, and no other came.
+	 * The window is being restored: the last timeout was undone, and not all data from before
+	 * it is acknowledged.
 	 */
-	__u8 returns;
-	/* State Loss although ACKs arrive: a single packet is later than the timer. */
-	__u8 gentle;
+	__u8 restoring;
+	/* In state Loss, ACKs still arrive, so a single packet is later than the timer. */
+	__u8 path_alive;
 	__u8 ece;		/* the current ACK carries ECE */
 	struct lateness lateness;
 	struct hold hold;
@@ -166,7 +167,8 @@ struct {
 const volatile __u32 hz = 250, cong_control_arguments = 4;
 
 /*
- * Duplicates reported beyond all retransmissions. The network must have duplicated these packets.
+ * Returns the number of DSACKs beyond the number of retransmissions. The network must have
+ * duplicated these packets.
  */
 static __always_inline __u32 excess(struct tcp_sock *tp)
 {
@@ -176,8 +178,8 @@ static __always_inline __u32 excess(struct tcp_sock *tp)
 }
 
 /*
- * Sets the pacing rate as tcp_update_pacing_rate does: a window per RTT, times one sysctl's ratio
- * in the first half of slow start, and times another's afterwards.
+ * Sets the pacing rate as tcp_update_pacing_rate does: a window per RTT, times the ratio of one
+ * sysctl in the first half of slow start, and of another afterwards.
  */
 static __always_inline void pace(struct sock *sk, struct connection *c)
 {
@@ -195,7 +197,7 @@ static __always_inline void pace(struct sock *sk, struct connection *c)
 	sk->sk_pacing_rate = rate < limit ? rate : limit;
 }
 
-/* Takes over a connection, when it is established or from another congestion control. */
+/* Initialises the state when the connection is established or changes to this algorithm. */
 static __noinline void begin(struct sock *sk, struct connection *c)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -204,7 +206,7 @@ static __noinline void begin(struct sock *sk, struct connection *c)
 	c->ssthresh = tp->snd_ssthresh;
 	c->mss = tp->mss_cache;
 	c->probed = tp->inet_conn.icsk_mtup.search_low;
-	c->rest = tp->snd_una;
+	c->growth_resumes = tp->snd_una;
 	/* In CWR, Recovery and Loss the window was reduced for all data before high_seq. */
 	c->covered = ca_state(tp) >= TCP_CA_CWR ? tp->high_seq : tp->snd_una;
 	c->canaries.dsacks = tp->dsack_dups;
@@ -220,9 +222,9 @@ static __noinline void begin(struct sock *sk, struct connection *c)
 }
 
 /*
- * Returns the state of a connection. A socket whose handshake has not begun, as when a cgroup's
- * program chooses the congestion control, has neither sequence numbers nor a window, and so no
- * state yet.
+ * Returns the state of a connection, or 0 if it has none yet. A socket whose handshake has not
+ * begun has neither sequence numbers nor a window. This happens when a cgroup's program chooses
+ * the congestion control.
  */
 static __always_inline struct connection *connection(struct sock *sk)
 {
@@ -246,7 +248,7 @@ static __always_inline __u32 rto_us(struct tcp_sock *tp)
 
 static __always_inline __u32 srtt_us(struct tcp_sock *tp) { return max(tp->srtt_us >> 3, 1000); }
 
-/* Returns whether no reduction covers a loss at the head yet. */
+/* Returns whether a loss at SND.UNA is not yet covered by a reduction. */
 static __always_inline bool uncovered(struct tcp_sock *tp, struct connection *c)
 {
 	return !before(tp->snd_una, c->covered);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Growth and reduction of the window: CUBIC (RFC 9438) with HyStart, as Linux computes them
- * (net/ipv4/tcp_cubic.c), on a separate window. The kernel's functions are not used because BPF
- * programs can call them only on some architectures, because they read snd_cwnd, which lacks the
- * held segments, and because they count HyStart's rounds by cumulative ACKs, which stop at a
+ * (net/ipv4/tcp_cubic.c), on a separate window. The kernel's functions are not used for three
+ * reasons. BPF programs can call them only on some architectures. They read snd_cwnd, which does
+ * not include the held segments. They count HyStart's rounds by cumulative ACKs, which stop at a
  * hole.
  */
 #pragma once
@@ -15,8 +15,8 @@
 static __always_inline bool in_slow_start(struct connection *c) { return c->cwnd < c->ssthresh; }
 
 /*
- * Cubic root of a positive number, by Newton's method from a power of two above it. Six steps are
- * exact for roots below 2^21.
+ * Returns the cubic root of a positive number, by Newton's method from a power of two above it.
+ * Six steps are exact for roots below 2^21.
  */
 static __always_inline __u32 cubic_root(__u64 a)
 {
@@ -36,7 +36,7 @@ static __always_inline __u32 cubic_root(__u64 a)
 }
 
 /*
- * ssthresh after a loss event at a window of `from` (RFC 9438, sections 4.6 and 4.7, fast
+ * Returns ssthresh after a loss event at a window of `from` (RFC 9438, sections 4.6 and 4.7, fast
  * convergence).
  */
 static __always_inline __u32 cubic_ssthresh(struct connection *c, __u32 from)
@@ -88,13 +88,13 @@ static __always_inline void cubic_update(struct connection *c, __u32 acked)
 		    (__u64)q->delay_min * 1024 / USEC_PER_SEC;
 		k = q->k;
 		offset = t < k ? k - t : t - k;
-		if (offset > 1 << 18) /* four minutes: no window is that far from its origin */
+		if (offset > 1 << 18) /* four minutes, when the curve exceeds any window */
 			offset = 1 << 18;
 		/* W(t) = C (t - K)^3 + W_max, RFC 9438, equation 1 */
 		delta = CUBE_SCALE * offset * offset * offset >> 40;
 		target = t < k ? q->origin - min(q->origin, delta) : q->origin + delta;
 		q->interval = target > cwnd ? cwnd / (target - cwnd) : 100 * cwnd;
-		/* Before the first loss W_max is not known: 5 % per RTT. */
+		/* Before the first loss W_max is not known, so the window grows by 5 % per RTT. */
 		if (!q->last_max && q->interval > 20)
 			q->interval = 20;
 	}
@@ -148,9 +148,9 @@ static __always_inline void grow(struct tcp_sock *tp, struct connection *c, __u3
 }
 
 /*
- * HyStart: leaves slow start when ACKs have arrived in one train for half the lowest RTT, or when
- * the delay rises. A round ends when a packet that was sent in it is delivered. `rtt` is the RTT
- * of a packet that was not overtaken.
+ * Implements HyStart: leaves slow start when ACKs have arrived in one train for half the lowest
+ * RTT, or when the delay rises. A round ends when a packet that was sent in it is delivered.
+ * `rtt` is the RTT of a packet that was not overtaken.
  */
 static __always_inline void hystart(struct sock *sk, struct connection *c, __u32 rtt)
 {
@@ -189,8 +189,8 @@ static __always_inline void hystart(struct sock *sk, struct connection *c, __u32
 		q->left = 1;
 	} else if (c->lateness.hold) {
 		/*
-		 * If half of the packets are late, the queue grows far more in a round than in
-		 * order. So the test is repeated within a round.
+		 * If half of the packets are late, the queue grows far more in a round than
+		 * without reordering. So the test is repeated within a round.
 		 */
 		q->round_rtt = ~0U;
 		q->samples = 0;
@@ -201,8 +201,8 @@ static __always_inline void hystart(struct sock *sk, struct connection *c, __u32
 
 /*
  * Reduces the window after a pause (RFC 7661, section 4, as tcp_cwnd_restart): by half for each
- * RTO without data, down to the initial window. A window that is used only in part does not grow,
- * and stays: under CUBIC, Linux validates it only after an RTO without an ACK.
+ * RTO without data, down to the initial window. A window that is only partly used does not grow,
+ * but is not reduced either: under CUBIC, Linux validates it only after an RTO without an ACK.
  */
 static __always_inline void restart_after_idle(struct tcp_sock *tp, struct connection *c)
 {
@@ -211,7 +211,7 @@ static __always_inline void restart_after_idle(struct tcp_sock *tp, struct conne
 	__u32 floor = min(c->cwnd, TCP_INIT_CWND);
 	__s32 idle = now - tp->lsndtime;
 
-	/* The window does not grow in time without data (bictcp_cwnd_event). */
+	/* Time without data does not count for the curve (bictcp_cwnd_event). */
 	if (c->cubic.epoch && idle > 0) {
 		c->cubic.epoch += idle;
 		if (before(now, c->cubic.epoch))

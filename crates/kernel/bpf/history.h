@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Earlier windows. A packet that was held before it is sent again counts as deemed lost a round
- * trip after it was sent. The window of that time is reduced, and the reduction covers the losses
- * up to that time. Otherwise holding would be an advantage: the window would grow while a loss
- * waits, and one reduction would cover more losses than in order.
+ * Earlier windows. If a packet was held before its retransmission, its loss counts from one round
+ * trip after its transmission. The window of that time is reduced, and the reduction covers the
+ * losses up to that time. Otherwise holding would be an unfair advantage: the window would grow
+ * while a loss waits, and one reduction would cover more losses than without holding.
  */
 #pragma once
 #include "connection.h"
@@ -26,10 +26,10 @@ static __always_inline void record_window(struct tcp_sock *tp, struct connection
 }
 
 /*
- * Corrects the history after a reduction at `since` is undone: the window was `window` since
- * then.
+ * Corrects the history after a reduction at `since` is undone: from then on the window was at
+ * least `window`.
  */
-static __always_inline void amend(struct connection *c, __u32 since, __u32 window)
+static __always_inline void amend_history(struct connection *c, __u32 since, __u32 window)
 {
 	for (__u32 i = 0; i < MOMENTS; i++) {
 		struct moment *m = &c->history.moment[i];
@@ -40,10 +40,10 @@ static __always_inline void amend(struct connection *c, __u32 since, __u32 windo
 }
 
 /*
- * Returns the moment at which the packet `seq`, sent at `sent`, would have been deemed lost in
- * order. Moments are recorded with ACKs. After a time without ACKs, as in an outage, the latest
- * one may be from before the packet was sent. Then the next one counts, so that the reduction
- * covers at least this packet.
+ * Returns the moment at which the packet `seq`, sent at `sent`, would have been deemed lost
+ * without holding. Moments are recorded with ACKs. After a time without ACKs, as in an outage, the
+ * latest one may be from before the packet was sent. Then the next one counts, so that the
+ * reduction covers at least this packet.
  */
 static __always_inline struct moment moment_of_loss(struct tcp_sock *tp, struct connection *c,
 						    __u32 seq, __u32 sent)
@@ -72,7 +72,7 @@ static __always_inline struct moment moment_of_loss(struct tcp_sock *tp, struct 
 		then.next = tp->snd_nxt;
 	else if (before(then.next, tp->snd_una))
 		then.next = tp->snd_una;
-	/* A later reduction stays. */
+	/* A reduction since that moment stays in force. */
 	then.window = min(then.window, c->cwnd);
 	return then;
 }

@@ -83,8 +83,8 @@ static long step(__u32 index, struct step *s)
 }
 
 /*
- * Returns whether the application has no more data to send. An application that waits for room in
- * the send buffer has.
+ * Returns whether the application has no more data to send. If it waits for room in the send
+ * buffer, it has more.
  */
 static __always_inline bool at_end(struct sock *sk)
 {
@@ -96,7 +96,7 @@ static __always_inline bool at_end(struct sock *sk)
 
 /*
  * Returns the size of the send buffer (tcp_sndbuf_expand), in windows of snd_cwnd. The buffer
- * holds eight times the data that is stored until the latest packet is acknowledged, in place of
+ * holds eight times the data that is stored until the latest packet is acknowledged, instead of
  * the usual two. The kernel enlarges the buffer only while it limits the sender and snd_cwnd
  * leaves room. Held segments take that room, so the buffer must suffice while the window grows.
  */
@@ -155,7 +155,7 @@ static __always_inline __u32 overdue(struct sock *sk, struct connection *c)
 	return waits ? min(w->ready, lost) : lost;
 }
 
-/* Sets snd_cwnd for new data. */
+/* Sets snd_cwnd for new data: the window minus the held segments. */
 static __always_inline void show_window(struct tcp_sock *tp, struct connection *c)
 {
 	struct hold *h = &c->hold;

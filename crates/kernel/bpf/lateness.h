@@ -8,7 +8,7 @@
 #include "connection.h"
 #include "reports.h"
 
-/* A lateness counts for one to two of these periods. */
+/* Length of a period, in us. A lateness counts for one to two periods. */
 #define LATENESS_PERIOD (8 * USEC_PER_SEC)
 
 static __always_inline __u32 lateness(struct connection *c)
@@ -30,8 +30,9 @@ static __always_inline __u32 queueing(struct connection *c)
 }
 
 /*
- * A DSACK reports a retransmission as a duplicate, so the wait was too short. Returns the
- * lateness as which this counts: a round trip at first and more each time, once per round trip.
+ * Returns the lateness for which a DSACK counts. It reports a retransmission as a duplicate, so
+ * the wait was too short. It counts for a round trip at first and for more each time, but only
+ * once per round trip.
  */
 static __always_inline __u32 lengthen(struct tcp_sock *tp, struct connection *c)
 {
@@ -53,7 +54,7 @@ static __always_inline bool update_lateness(struct tcp_sock *tp, struct connecti
 	__u32 late = 0, rtt = sample, rto = rto_us(tp), greatest;
 	bool on_time = false;
 
-	/* The duplicate is not that of a tail loss probe. */
+	/* Duplicates of tail loss probes do not count. */
 	if (reports(tp, c) && !(flag & FLAG_DSACK_TLP))
 		late = lengthen(tp, c);
 	if (sample > 0) {

@@ -7,7 +7,7 @@
 #pragma once
 #include "connection.h"
 
-/* Time for which a packet that the network duplicated counts. */
+/* Time, in us, for which a packet that the network duplicated counts. */
 #define REPLICATION_TIMEOUT (16 * USEC_PER_SEC)
 
 /* Returns the number of retransmissions, without canaries. */
@@ -38,10 +38,10 @@ static __always_inline void withdraw_canary(struct tcp_sock *tp, struct connecti
 }
 
 /*
- * Returns the number of DSACKs of the current ACK, without a canary's. A DSACK takes at least a
- * round trip, so one that arrives earlier after a canary belongs to another retransmission.
- * Assigned to the canary, it would be missing there, and a series of canaries could take every
- * DSACK.
+ * Returns the number of DSACKs of the current ACK, excluding one for a canary. A DSACK takes at
+ * least a round trip, so one that arrives earlier after a canary belongs to another
+ * retransmission. If it were assigned to the canary, it would be missing for that retransmission,
+ * and a series of canaries could take every DSACK.
  */
 static __always_inline __u32 reports(struct tcp_sock *tp, struct connection *c)
 {
@@ -64,9 +64,9 @@ static __always_inline __u32 reports(struct tcp_sock *tp, struct connection *c)
 		n--;
 	}
 	/*
-	 * There are more DSACKs than open retransmissions. Either the network duplicates packets,
-	 * or a DSACK comes after its verdict. Neither must count for later retransmissions, whose
-	 * reductions it would undo.
+	 * If there are more DSACKs than open retransmissions, either the network duplicates
+	 * packets, or a DSACK comes after its verdict. Such DSACKs must not count for later
+	 * retransmissions, because they would undo the reductions for them.
 	 */
 	beyond = settled(tp, c) - made(tp, c);
 	if (beyond > 0)

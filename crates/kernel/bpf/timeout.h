@@ -13,8 +13,8 @@
 /*
  * Returns whether the kernel enters state Loss to resegment packets that were too big for the
  * path (tcp_simple_retransmit), and not because the timer expired. That is no sign of congestion,
- * and the kernel does not change the window. At a timeout the kernel has saved state for an undo
- * or, during CWR, left room for one segment.
+ * and the kernel does not change the window. At a timeout, in contrast, the kernel has saved state
+ * for an undo or, during CWR, left room for one segment.
  */
 static __always_inline bool were_resegmented(struct tcp_sock *tp)
 {
@@ -28,17 +28,16 @@ static __always_inline void timeout(struct sock *sk, struct connection *c)
 	struct hold *h = &c->hold;
 	__u32 window = tp->snd_cwnd;
 	bool acked = (__u32)tp->tcp_mstamp - c->last_ack < (tp->srtt_us >> 3) + 10000;
-	bool again = ca_state(tp) == TCP_CA_Loss && !c->gentle;
+	bool again = ca_state(tp) == TCP_CA_Loss && !c->path_alive;
 
 	c->counters.timeouts++;
-	c->gentle = c->lateness.hold && tp->sacked_out && (h->silent || acked);
+	c->path_alive = c->lateness.hold && tp->sacked_out && (h->silent || acked);
 	h->held = h->silent = 0;
-	if (c->gentle) {
+	if (c->path_alive) {
 		if (c->rto_max_ms)
-			unbound_rto(sk, c);
+			restore_rto_max(sk, c);
 		/*
-		 * ACKs still arrive, so one packet is later than the timer and the path is not
-		 * dead.
+		 * ACKs still arrive, so the path works and one packet is later than the timer.
 		 */
 		suspect(tp, c, tp->snd_una, head_sent(sk, c), 0);
 		tp->snd_cwnd = max(window, 1);
@@ -54,7 +53,7 @@ static __always_inline void timeout(struct sock *sk, struct connection *c)
 	if (uncovered(tp, c))
 		reduce_at_once(tp, c);
 	c->covered = c->rto_next = tp->snd_nxt;
-	c->returns = 0;
+	c->restoring = 0;
 	c->verdict.oldest = c->verdict.next;
 	cubic_reset(c);
 	c->cwnd = min(window, c->cwnd);
@@ -62,15 +61,15 @@ static __always_inline void timeout(struct sock *sk, struct connection *c)
 }
 
 /*
- * Undoes a spurious timeout. The window returns by slow start, not in a burst, since no ACK may
- * have arrived for long (RFC 4015, section 3.3).
+ * Undoes a spurious timeout. Slow start restores the window without a burst, because the last ACK
+ * may have arrived long ago (RFC 4015, section 3.3).
  */
 static __always_inline void undo_timeout(struct tcp_sock *tp, struct connection *c)
 {
 	c->ssthresh = max(c->ssthresh, max(c->rto_ssthresh, c->rto_cwnd));
 	c->cwnd = max(c->cwnd, min(c->rto_cwnd, in_flight(tp) + TCP_INIT_CWND));
 	c->cubic.left = 1;
-	c->returns = 1;
+	c->restoring = 1;
 	c->rto_cwnd = 0;
 	/* No reduction covers the losses of this window any more. */
 	if (c->rto_cut)
@@ -82,8 +81,8 @@ static __always_inline void undo_timeout(struct tcp_sock *tp, struct connection 
  * Returns whether the window is being restored: not all data from before the timeout is
  * acknowledged.
  */
-static __always_inline bool returning(struct tcp_sock *tp, struct connection *c)
+static __always_inline bool is_restoring(struct tcp_sock *tp, struct connection *c)
 {
-	c->returns = c->returns && before(tp->snd_una, c->rto_next);
-	return c->returns;
+	c->restoring = c->restoring && before(tp->snd_una, c->rto_next);
+	return c->restoring;
 }

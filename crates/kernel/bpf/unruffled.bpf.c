@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * unruffled: a congestion control for Linux that distinguishes late packets from lost ones. This
- * file has the callbacks of the kernel, in the order in which an ACK reaches them. The headers
- * have the algorithm.
+ * file contains the callbacks, in the order in which an ACK reaches them. The headers contain the
+ * algorithm.
  */
 #include "linux.h"
 #include "connection.h"
@@ -23,7 +23,7 @@ void BPF_PROG(unruffled_init, struct sock *sk)
 
 	if (!c)
 		return;
-	/* Remove the state of an earlier connection of this socket. */
+	/* Discard the state of an earlier connection of this socket. */
 	__builtin_memset(c, 0, sizeof *c);
 	connection(sk);
 }
@@ -86,14 +86,14 @@ void BPF_PROG(unruffled_set_state, struct sock *sk, __u8 state)
 		return;
 	if (state == TCP_CA_Loss) {
 		if (were_resegmented(tp))
-			c->gentle = c->hold.held = c->hold.silent = 0;
+			c->path_alive = c->hold.held = c->hold.silent = 0;
 		else
 			timeout(sk, c);
 		return;
 	}
-	c->rto_cwnd = c->gentle = 0;
+	c->rto_cwnd = c->path_alive = 0;
 	if (c->rto_max_ms)
-		unbound_rto(sk, c);
+		restore_rto_max(sk, c);
 	if (state == TCP_CA_CWR && uncovered(tp, c))
 		reduce_at_once(tp, c);
 	if (state == TCP_CA_Recovery && !c->lateness.hold)
@@ -101,8 +101,8 @@ void BPF_PROG(unruffled_set_state, struct sock *sk, __u8 state)
 }
 
 /*
- * Called when the kernel finds a timeout spurious (F-RTO, Eifel), or a recovery if the peer sends
- * no DSACKs.
+ * Called when the kernel finds that a timeout was spurious (F-RTO, Eifel), or that a recovery was,
+ * which counts only if the peer sends no DSACKs.
  */
 SEC("struct_ops")
 __u32 BPF_PROG(unruffled_undo, struct sock *sk)
@@ -173,7 +173,7 @@ static __noinline int control(struct sock *sk, int flag, const struct rate_sampl
 	c->last_ack = tp->tcp_mstamp;
 	c->hold.clock = tp->tcp_clock_cache;
 	if (c->rto_max_ms)
-		unbound_rto(sk, c);
+		restore_rto_max(sk, c);
 	if (tp->mss_cache != c->mss)
 		follow_segments(tp, c);
 
@@ -181,7 +181,7 @@ static __noinline int control(struct sock *sk, int flag, const struct rate_sampl
 		hystart(sk, c, rs->rtt_us);
 	watch_head(tp, c);
 	judge(tp, c);
-	/* RFC 3168, section 6.1.2. */
+	/* RFC 3168, section 6.1.2: one reduction per window. */
 	if ((flag & FLAG_ECE) && state != TCP_CA_CWR && uncovered(tp, c)) {
 		reduce_at_once(tp, c);
 		confirm_ece(tp);
@@ -195,20 +195,20 @@ static __noinline int control(struct sock *sk, int flag, const struct rate_sampl
 	in_reduction = !uncovered(tp, c) &&
 		       (state == TCP_CA_CWR || (state >= TCP_CA_Recovery && reduced(&c->verdict)));
 	many_missing = in_slow_start(c) && missing(tp) > c->cwnd / 4 &&
-		       (state != TCP_CA_Loss || c->gentle);
-	if (acked && (flag & FLAG_FORWARD_PROGRESS) && !in_reduction && !resting(tp, c) &&
+		       (state != TCP_CA_Loss || c->path_alive);
+	if (acked && (flag & FLAG_FORWARD_PROGRESS) && !in_reduction && !growth_is_stopped(tp, c) &&
 	    !many_missing)
 		grow(tp, c, acked);
 	record_window(tp, c);
 
 	/*
-	 * After a reduction, and while the window from before a timeout is restored, a segment is
-	 * sent for each that arrived (RFC 6937, section 3, SSRB). The first ACK after an outage
-	 * may cover many segments; those do not all count.
+	 * After a reduction, and while the window from before a timeout is restored, one segment
+	 * is sent for each that arrived, plus one (RFC 6937, section 3, SSRB). The first ACK after
+	 * an outage may cover many segments, so their number is bounded.
 	 */
-	if (returning(tp, c))
+	if (is_restoring(tp, c))
 		acked = min(acked, TCP_INIT_CWND);
-	conserving = c->returns ||
+	conserving = c->restoring ||
 		     (in_reduction && state >= TCP_CA_Recovery && !in_slow_start(c));
 	c->hold.ceiling = conserving ? in_flight(tp) + acked + 1 : 0;
 	tp->snd_ssthresh = c->ssthresh;
@@ -251,16 +251,16 @@ __u32 BPF_PROG(unruffled_segs, struct sock *sk)
 
 	if (!c)
 		return 2;
-	/* The application has closed it. */
+	/* The application has closed the connection. */
 	if (c->rto_max_ms && !may_bound(sk))
-		unbound_rto(sk, c);
+		restore_rto_max(sk, c);
 	state = ca_state(tp);
-	recovering = state == TCP_CA_Recovery || (state == TCP_CA_Loss && c->gentle);
+	recovering = state == TCP_CA_Recovery || (state == TCP_CA_Loss && c->path_alive);
 	/*
-	 * Find out which function the caller is. While an ACK is handled, the clock shows it,
-	 * since tcp_write_xmit() sets it. Elsewhere (pacing, small queues, RACK's timer) the
-	 * kernel retransmits only if snd_cwnd leaves room, and show_window() leaves none. So room
-	 * means a retransmission.
+	 * Determine which of the two functions is the caller. While an ACK is handled, the clock
+	 * shows it, because tcp_write_xmit() sets the clock. Elsewhere (pacing, small queues,
+	 * RACK's timer) the kernel retransmits only if snd_cwnd leaves room, and show_window()
+	 * leaves none. So room means a retransmission.
 	 */
 	resending = tp->tcp_clock_cache == c->hold.clock || tp->snd_cwnd > in_flight(tp);
 	if (recovering && missing(tp) && resending) {
@@ -273,7 +273,7 @@ __u32 BPF_PROG(unruffled_segs, struct sock *sk)
 			send_canary(tp, c);
 		else
 			release(tp, c, n);
-	} else if (state != TCP_CA_Loss || c->gentle) {
+	} else if (state != TCP_CA_Loss || c->path_alive) {
 		show_window(tp, c);
 	}
 	return 2; /* the kernel's default */
@@ -301,8 +301,8 @@ struct tcp_congestion_ops unruffled = {
 	.sndbuf_expand = (void *)unruffled_sndbuf,
 	.min_tso_segs = (void *)unruffled_segs,
 	/*
-	 * Any program may choose it, and any network namespace may have it as its default: it
-	 * takes no more than its share of a path.
+	 * Any program may choose this congestion control, and any network namespace may have it as
+	 * its default, because it takes no more than its share of a path.
 	 */
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "unruffled",

@@ -20,15 +20,15 @@
 /* Share of spurious events above which reductions wait for the verdict, in 1024ths. */
 #define SPURIOUS_THRESHOLD 300
 
-/* Time in which a DSACK must arrive: twice to the receiver and back, and the lateness. */
+/* Returns the time in which a DSACK must arrive: two round trips and the lateness. */
 static __always_inline __u32 report_timeout(struct tcp_sock *tp, struct connection *c)
 {
 	return 2 * srtt_us(tp) + lateness(c);
 }
 
 /*
- * Time in which a reduction may be undone. It is longer, since packets may be later than any
- * before, and a long wait does no harm.
+ * Returns the time in which a reduction may be undone. It is at least as long as report_timeout(),
+ * because packets may be later than any before, and a long wait does no harm.
  */
 static __always_inline __u32 undo_period(struct tcp_sock *tp, struct connection *c)
 {
@@ -74,18 +74,18 @@ static __noinline void reduce(struct tcp_sock *tp, struct connection *c, __u32 f
 }
 
 /* Stops growth for a round trip after a late reduction, whose own round trip has passed already. */
-static __always_inline void rest(struct tcp_sock *tp, struct connection *c)
+static __always_inline void stop_growth(struct tcp_sock *tp, struct connection *c)
 {
-	c->rest = tp->snd_nxt;
+	c->growth_resumes = tp->snd_nxt;
 }
 
 /* Returns whether growth is stopped. After a timeout it is not. */
-static __always_inline bool resting(struct tcp_sock *tp, struct connection *c)
+static __always_inline bool growth_is_stopped(struct tcp_sock *tp, struct connection *c)
 {
-	return ca_state(tp) != TCP_CA_Loss && before(tp->snd_una, c->rest);
+	return ca_state(tp) != TCP_CA_Loss && before(tp->snd_una, c->growth_resumes);
 }
 
-/* Reduces the window for a loss or a mark that cannot be a late packet. */
+/* Reduces the window at once, for a loss or an ECN mark that no late packet explains. */
 static __always_inline void reduce_at_once(struct tcp_sock *tp, struct connection *c)
 {
 	c->counters.events++;
@@ -208,8 +208,8 @@ static __noinline void restore(struct tcp_sock *tp, struct connection *c, __u32 
 	}
 	c->counters.restored++;
 	c->cwnd = max(c->cwnd, window);
-	amend(c, since, window);
-	/* A slow start that HyStart has left does not begin again. */
+	amend_history(c, since, window);
+	/* If HyStart has left slow start, it does not begin again. */
 	c->ssthresh = max(c->ssthresh, c->cubic.left ? min(ssthresh, c->cwnd) : ssthresh);
 	/* RFC 9438, section 4.9: W_max is restored, too. The curve restarts at this window. */
 	c->cubic.last_max = last_max;
@@ -288,7 +288,7 @@ static __noinline void settle_canary(struct tcp_sock *tp, struct connection *c)
 	c->counters.events++;
 	reduce(tp, c, min(canary->window, c->cwnd), canary->seq, covered);
 	cover_events(c, canary->seq, covered);
-	rest(tp, c);
+	stop_growth(tp, c);
 }
 
 static __always_inline void settle_canaries(struct tcp_sock *tp, struct connection *c)
@@ -321,7 +321,7 @@ static __always_inline bool original_arrived(struct tcp_sock *tp, struct connect
 	return made(tp, c) == e->first && before(e->from, tp->snd_una);
 }
 
-/* Gives all verdicts that are possible now, from the oldest event on. */
+/* Decides on the events, from the oldest on, as far as that is possible now. */
 static __noinline void judge_events(struct tcp_sock *tp, struct connection *c)
 {
 	struct verdict *v = &c->verdict;
@@ -352,7 +352,7 @@ static __noinline void judge_events(struct tcp_sock *tp, struct connection *c)
 			if (!e->reduced && !e->is_covered && e->last != e->first) {
 				reduce(tp, c, min(e->window, c->cwnd), e->from,
 				       covered_by(tp, e));
-				rest(tp, c);
+				stop_growth(tp, c);
 			}
 		} else {
 			break;
@@ -364,14 +364,14 @@ static __noinline void judge_events(struct tcp_sock *tp, struct connection *c)
 static __always_inline void judge(struct tcp_sock *tp, struct connection *c)
 {
 	/*
-	 * A number that is behind by half of all numbers would count as ahead. It stays far
-	 * behind SND.UNA, since the verdict on a canary comes long after its packet is
-	 * acknowledged.
+	 * A sequence number that is behind by more than half of the number space would count as
+	 * ahead, so `covered` is advanced. It stays far behind SND.UNA, because the verdict on a
+	 * canary comes long after its packet is acknowledged.
 	 */
 	if ((__s32)(tp->snd_una - c->covered) > (1 << 30))
 		c->covered = tp->snd_una - (1 << 30);
-	if (before(c->rest, tp->snd_una))
-		c->rest = tp->snd_una;
+	if (before(c->growth_resumes, tp->snd_una))
+		c->growth_resumes = tp->snd_una;
 	settle(tp, c);
 	settle_canaries(tp, c);
 	if (pending(&c->verdict))

@@ -25,7 +25,7 @@ pub struct Attachment {
 pub enum Attached {
     /// The congestion control was registered.
     Now,
-    /// It was registered already.
+    /// The congestion control was registered already.
     Before,
     /// The congestion control of another build was registered already, and stays.
     OfAnotherBuild,
@@ -120,7 +120,7 @@ fn make_default(state: &mut State) -> Result<(), Error> {
     namespace::set_sysctl(TIMESTAMPS_SYSCTL, TIMESTAMPS_OFF)
 }
 
-/// Restores the defaults of all network namespaces, also of those where nothing was attached: a new
+/// Restores the defaults of all network namespaces, including those where nothing was attached: a new
 /// namespace inherits the default of the first one.
 fn restore_defaults(state: &State) -> Result<(), Error> {
     // Without cookies, namespaces are identified by their inodes.
@@ -167,7 +167,7 @@ fn reset_listeners() -> Result<(), Error> {
     let listeners = object::Listeners::new()?;
     for (_, namespace) in namespace::all() {
         let mut done = Ok(());
-        // The process may lack the rights to enter a namespace.
+        // The process may lack the privileges to enter a namespace.
         let _ = namespace::inside(&namespace, || done = listeners.reset());
         done?;
     }

@@ -13,22 +13,22 @@ pub enum Error {
     /// The kernel or the process lacks something.
     #[error("{found}: expected {expected}")]
     Requirement {
-        /// What was found.
+        /// The state that was found.
         found: String,
-        /// What is required.
+        /// The state that is required.
         expected: &'static str,
     },
     /// The kernel rejected a program, a map or a link.
     #[error("{what}: {reason}")]
     Program {
-        /// The program, map or link, or what was to be done.
+        /// The program, map or link, or the operation that failed.
         what: String,
         /// The message of libbpf or of the kernel's verifier.
         reason: String,
         /// The error of libbpf.
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
-    /// A file cannot be read or written. Most are the kernel's.
+    /// A file cannot be read or written. In most cases it is a file of the kernel's.
     #[error("{}: {reason}", .path.display())]
     File {
         /// The file.

@@ -24,8 +24,8 @@ pub struct Hold {
 impl Hold {
     /// Registers the congestion control, or shares the registration of another process.
     ///
-    /// Before Linux 6.4 a registration cannot be shared, nor can one of a process in another PID namespace.
-    /// It may end at any time, so call this again before each use.
+    /// A registration cannot be shared before Linux 6.4, or if its process is in another PID namespace. It
+    /// may then end at any time, so call this again before each use.
     ///
     /// # Errors
     /// If the kernel lacks something or rejects the programs.

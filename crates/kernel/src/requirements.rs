@@ -1,4 +1,4 @@
-//! Requirements of the congestion control, checked so that errors name what is missing in place of libbpf's
+//! Requirements of the congestion control, checked so that errors name what is missing instead of libbpf's
 //! messages.
 
 use std::fs;
@@ -20,7 +20,7 @@ fn unmet<T>(found: &str, expected: &'static str) -> Result<T, Error> {
 /// Checks that this process is root.
 ///
 /// # Errors
-/// If it is not.
+/// If it is not root.
 pub(crate) fn check_root() -> Result<(), Error> {
     if rustix::process::geteuid().is_root() { Ok(()) } else { unmet("no root", "root, or sudo") }
 }

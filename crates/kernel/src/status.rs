@@ -85,7 +85,7 @@ impl Sample {
     /// Samples all connections in all network namespaces.
     ///
     /// # Errors
-    /// If the process lacks the rights, or the build has no BPF programs.
+    /// If the process lacks the required privileges, or the build has no BPF programs.
     pub fn take() -> Result<Self, Error> {
         requirements::check()?;
         let now = clock_gettime(ClockId::Monotonic);

@@ -224,7 +224,7 @@ static void the_timer_doubles_from_what_it_would_be_in_order(void)
 	expect(bounded_at(7), 120000);
 	expect(c.rto_max_ms, 0);
 	expect(bounded_at(1), 1000);
-	unbound_rto(sk, &c);
+	restore_rto_max(sk, &c);
 	expect(rto_max_ms, 120000);
 }
 
@@ -234,7 +234,7 @@ static void the_timer_keeps_the_maximum_of_its_user(void)
 	rto_max_ms = 2000;
 	expect(bounded_at(1), 1000);
 	expect(bounded_at(5), 2000);
-	unbound_rto(sk, &c);
+	restore_rto_max(sk, &c);
 	expect(rto_max_ms, 2000);
 }
 
@@ -323,7 +323,7 @@ static void a_takeover_in_an_outage_does_not_reduce_again(void)
 }
 
 /*
- * All data had arrived, which one ACK shows (tcp_try_undo_loss). The window returns by slow start
+ * All data had arrived, which one ACK shows (tcp_try_undo_loss). Slow start restores the window
  * until all data is acknowledged.
  */
 static void an_undone_timeout_sends_no_burst(void)
@@ -335,10 +335,10 @@ static void an_undone_timeout_sends_no_burst(void)
 	undo_timeout(&tp, &c);
 	expect(c.cwnd, 20);
 	expect(c.ssthresh, 100);
-	expect(returning(&tp, &c), true);
+	expect(is_restoring(&tp, &c), true);
 	expect(uncovered(&tp, &c), true);
 	tp.snd_una = 100;
-	expect(returning(&tp, &c), false);
+	expect(is_restoring(&tp, &c), false);
 }
 
 static void another_timeout_ends_the_restoration(void)
@@ -348,7 +348,7 @@ static void another_timeout_ends_the_restoration(void)
 	undo_timeout(&tp, &c);
 	tp.snd_nxt = 120;
 	timeout(sk, &c);
-	expect(returning(&tp, &c), false);
+	expect(is_restoring(&tp, &c), false);
 }
 
 /*

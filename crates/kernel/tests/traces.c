@@ -437,11 +437,11 @@ static void a_late_reduction_stops_growth_for_a_round_trip(void)
 	acknowledge(200, 0);
 	wait_until(600);
 	expect(c.cwnd, 70);
-	expect(resting(&tp, &c), true);
+	expect(growth_is_stopped(&tp, &c), true);
 	acknowledge(299, 0);
-	expect(resting(&tp, &c), true);
+	expect(growth_is_stopped(&tp, &c), true);
 	acknowledge(300, 0);
-	expect(resting(&tp, &c), false);
+	expect(growth_is_stopped(&tp, &c), false);
 }
 
 /* The retransmission timer expires at 410 ms, before the hold ends, for a segment sent at 0 ms. */

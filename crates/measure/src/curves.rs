@@ -21,7 +21,7 @@ pub(crate) struct GrowingSeries {
 #[derive(Clone, Debug)]
 pub(crate) struct Curves {
     interval: Duration,
-    /// For each source, the octets in its segments and its time series.
+    /// Octets in the segments of each source, and its time series.
     sources: Vec<(f64, Vec<GrowingSeries>)>,
 }
 

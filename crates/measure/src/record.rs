@@ -72,11 +72,11 @@ pub struct SenderCounts {
     pub retransmits: u64,
     /// Number of times that loss detection began a recovery, timeouts excluded.
     pub fast_retransmits: u64,
-    /// Recoveries begun by loss detection of which every retransmission proved spurious.
+    /// Recoveries that loss detection began and whose retransmissions all proved spurious.
     pub false_fast_retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Retransmission timeouts of which every retransmission proved spurious.
+    /// Retransmission timeouts whose retransmissions all proved spurious.
     pub false_timeouts: u64,
     /// Tail loss probes sent.
     pub loss_probes: u64,

@@ -62,8 +62,8 @@ const NO_FLOW: FlowId = FlowId(u32::MAX);
 /// Points per curve, more than a plot has pixels.
 const CURVE_POINTS: u64 = 2_000;
 
-/// Greatest number of transmissions in the time–sequence plot.
-const MAX_SENT: usize = 5_000;
+/// Maximum number of transmissions in the time–sequence plot.
+const MAX_TRANSMISSIONS: usize = 5_000;
 
 /// Monitor that records a [`Trace`] of one source. Use it in a pair with a [`Meter`](crate::Meter).
 #[derive(Clone, Debug)]
@@ -138,8 +138,9 @@ impl Monitor for Recorder {
         if end != End::Sender || flow != self.flow {
             return;
         }
-        let in_window =
-            now >= self.window.0 && now < self.window.1 && self.trace.sent.len() < MAX_SENT;
+        let in_window = now >= self.window.0
+            && now < self.window.1
+            && self.trace.sent.len() < MAX_TRANSMISSIONS;
         let time_s = now.as_secs_f64();
         match *event {
             Event::Acknowledged { una, cwnd, dupthresh, patience, .. } => {

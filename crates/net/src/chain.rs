@@ -76,7 +76,7 @@ struct Waiting<P> {
 /// Next step of a waiting packet.
 #[derive(Clone, Copy, Debug)]
 enum Next {
-    /// It arrives at this hop. The number of hops stands for the far end.
+    /// The packet arrives at this hop. The number of hops stands for the far end.
     Hop(usize),
     /// This hop damaged it and may send it again.
     Again(usize, Ticket),

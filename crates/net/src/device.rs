@@ -16,7 +16,7 @@ impl Device {
     /// checksums, and none is longer than the MTU.
     ///
     /// # Errors
-    /// If the process lacks the rights, or the kernel lacks TUN.
+    /// If the process lacks the required privileges, or the kernel lacks TUN.
     pub(crate) fn new() -> Result<Self, Error> {
         let builder = DeviceBuilder::new().name(DEVICE).enable(false);
         let device = builder.build_sync().map_err(device_error)?;

@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The process lacks the rights.
+    /// The process lacks the required privileges.
     #[error(
         "network namespaces and TUN devices need root, or CAP_SYS_ADMIN and CAP_NET_ADMIN ({0})"
     )]
@@ -31,7 +31,7 @@ pub enum Error {
     /// The kernel rejected a system call.
     #[error("{what}: {reason}")]
     Kernel {
-        /// What was to be done.
+        /// The operation that failed.
         what: String,
         /// The error of the system.
         #[source]
@@ -50,7 +50,7 @@ impl Error {
     }
 
     /// Returns the error for a system call that failed while doing `what`: [`Error::Rights`] if the
-    /// reason is a lack of rights.
+    /// reason is a lack of privileges.
     pub(crate) fn kernel(what: impl Into<String>, reason: impl Into<io::Error>) -> Self {
         let reason = reason.into();
         match reason.kind() {

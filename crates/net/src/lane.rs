@@ -4,7 +4,7 @@
 //! The thread sleeps until shortly before the next packet is due, and then spins, because a sleeping
 //! thread wakes up some 50 µs late. While it spins, it reads arriving packets, so arrival times are as
 //! precise as departure times. The thread has the lowest real-time priority, since it needs little time
-//! but needs it at once. Beside programs that keep all processors busy, this reduced the 99th percentile
+//! but needs it at once. While other programs keep all processors busy, this reduced the 99th percentile
 //! of lateness from 1 to 5 ms to 30 µs. Niceness did not, since it only counts among the processes of one
 //! session.
 //!
@@ -32,7 +32,7 @@ use crate::{Chain, Counts, Lateness, Passed, Place, Tap};
 const MAX_SLEEP: Duration = Duration::from_millis(50);
 
 /// Maximum number of packets that are read before due packets are written.
-const BATCH: usize = 64;
+const MAX_BATCH_PACKETS: usize = 64;
 
 /// Maximum size of an IP packet, in octets.
 const MAX_PACKET: usize = 65_536;
@@ -90,7 +90,7 @@ impl Lane {
         let mut buffer = vec![0; MAX_PACKET].into_boxed_slice();
         while !self.wiring.stop.load(Ordering::Relaxed) {
             self.deliver();
-            if self.collect(&mut buffer) < BATCH {
+            if self.collect(&mut buffer) < MAX_BATCH_PACKETS {
                 self.rest();
             }
         }
@@ -141,7 +141,7 @@ impl Lane {
 
     /// Reads up to a batch of packets, and returns their number.
     fn collect(&mut self, buffer: &mut [u8]) -> usize {
-        for read in 0..BATCH {
+        for read in 0..MAX_BATCH_PACKETS {
             match self.wiring.from.recv(buffer) {
                 Ok(length) => {
                     let packet = &buffer[..length];
@@ -162,7 +162,7 @@ impl Lane {
                 }
             }
         }
-        BATCH
+        MAX_BATCH_PACKETS
     }
 
     /// Copies a packet to the tap: at the end that it comes from if it `enters` the path, otherwise at the

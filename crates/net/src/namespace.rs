@@ -41,7 +41,7 @@ impl Namespace {
     /// processes show the keeper as `name`.
     ///
     /// # Errors
-    /// If the process lacks the rights, or the kernel lacks namespaces.
+    /// If the process lacks the required privileges, or the kernel lacks namespaces.
     pub fn new(name: &str) -> Result<Self, Error> {
         let namespace = on_own_thread(|| -> Result<Self, Error> {
             unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWPID)

@@ -8,9 +8,9 @@ use crate::device::{DEVICE, Device};
 use crate::namespace::has_ipv6;
 use crate::{Emulator, Error, Namespace, SeededLink, Tap};
 
-/// Length of a device's queue, in packets. It is long enough for any time in which the emulator is busy,
-/// so that only the emulated queue drops packets.
-const DEVICE_QUEUE: u32 = 10_000;
+/// Length of a device's queue, in packets. It is long enough for the longest time in which the emulator
+/// is busy, so that only the emulated queue drops packets.
+const DEVICE_QUEUE_PACKETS: u32 = 10_000;
 
 /// Minimum MTU of a device with IPv6, in octets.
 const IPV6_MIN_MTU: u16 = 1280;
@@ -40,7 +40,7 @@ impl Pair {
     /// Creates both ends, with devices for IP packets of up to `mtu` octets.
     ///
     /// # Errors
-    /// If the process lacks the rights, the kernel lacks namespaces or TUN, or iproute2 is missing.
+    /// If the process lacks the required privileges, the kernel lacks namespaces or TUN, or iproute2 is missing.
     pub fn new(mtu: u16) -> Result<Self, Error> {
         let v6 = mtu >= IPV6_MIN_MTU && has_ipv6().unwrap_or(false);
         let address = |n: u16| {
@@ -55,7 +55,7 @@ impl Pair {
         })
     }
 
-    /// Starts to carry packets between the two ends over `hops`, which are listed from left to right. Times
+    /// Starts carrying packets between the two ends over `hops`, which are listed from left to right. Times
     /// of a scenario count from now. `tap` receives copies of the packets that pass each [`Place`].
     ///
     /// [`Place`]: crate::Place
@@ -95,7 +95,7 @@ impl Side {
         // such address, and the kernel rejects the option.
         let no_link_local = if own.1.is_some() { "addrgenmode none " } else { "" };
         let mut batch = format!(
-            "link set dev {DEVICE} {no_link_local}mtu {mtu} txqueuelen {DEVICE_QUEUE}\n\
+            "link set dev {DEVICE} {no_link_local}mtu {mtu} txqueuelen {DEVICE_QUEUE_PACKETS}\n\
              link set dev {DEVICE} up\n\
              address add {} peer {} dev {DEVICE}\n\
              route add default dev {DEVICE}\n",

@@ -6,8 +6,8 @@
 /// both directions, a link carries packets of either direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// From the end that sends data: data.
+    /// Data, which comes from the end that sends data.
     Forward,
-    /// To the end that sends data: acknowledgements.
+    /// Acknowledgements, which go to the end that sends data.
     Reverse,
 }

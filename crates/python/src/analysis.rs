@@ -178,7 +178,7 @@ impl Analysis {
 
     /// Return the path of a transfer, counted from 1, as a scenario.
     ///
-    /// ``sender`` is the sender that the model runs in place of the captured one.
+    /// ``sender`` is the sender that the model runs instead of the captured one.
     #[pyo3(
         signature = (transfer = None, sender = fit::OBSERVED),
         text_signature = "($self, transfer=1, sender=...)"

@@ -91,7 +91,7 @@ const KERNEL: &str = "the kernel's unruffled";
 const PREDICTION: &str = "unruffled+cubic";
 
 /// Duration of each transfer.
-const SECONDS: u64 = 30;
+const TRANSFER_SECONDS: u64 = 30;
 
 /// Number of concurrent races. A race at 10 Mb/s needs a fifth of a processor.
 const CONCURRENT_RACES: usize = 3;
@@ -167,7 +167,7 @@ struct Cell {
 }
 
 fn cell(scene: &Scene, variant: &str) -> Fallible<Cell> {
-    let run = [format!("duration={SECONDS}s"), format!("seeds={}", scene.seeds)];
+    let run = [format!("duration={TRANSFER_SECONDS}s"), format!("seeds={}", scene.seeds)];
     let changes = scene.changes.iter().map(|&change| change.to_owned()).chain(run);
     let scenario = Scenario::load(scene.scenario, &changes.collect::<Vec<_>>())?;
     let simulated = if variant == KERNEL { PREDICTION } else { variant };
@@ -181,7 +181,7 @@ fn cell(scene: &Scene, variant: &str) -> Fallible<Cell> {
     let course = Course {
         scenario: &scenario,
         competitors: &competitors,
-        length: Length::Time(Duration::from_secs(SECONDS)),
+        length: Length::Time(Duration::from_secs(TRANSFER_SECONDS)),
         seeds: scene.seeds,
         together: false,
         reverse: false,

@@ -33,9 +33,9 @@ pub struct Course<'a> {
     pub length: Length,
     /// Number of seeds; they are 1, 2, 3 …
     pub seeds: u64,
-    /// Whether all senders run at once and share the path, in place of one after another.
+    /// Whether all senders run at once and share the path, instead of running one after another.
     pub together: bool,
-    /// Whether our stack receives in place of the kernel.
+    /// Whether our stack receives instead of the kernel.
     pub reverse: bool,
     /// Settings of the sending kernels, such as `net.ipv4.tcp_recovery` and `0`.
     pub sysctls: &'a [(String, String)],

@@ -34,7 +34,7 @@ pub(crate) struct Task<'a> {
     pub(crate) scenario: &'a Scenario,
     /// Length of the transfer.
     pub(crate) length: Length,
-    /// Whether our stack receives in place of the kernel.
+    /// Whether our stack receives instead of the kernel.
     pub(crate) reverse: bool,
     /// Settings of a sending kernel.
     pub(crate) sysctls: &'a [(String, String)],

@@ -36,13 +36,13 @@ pub enum Error {
         file: String,
         /// The key, dotted.
         key: String,
-        /// What a race supports.
+        /// The values that a race supports.
         expected: Possible,
     },
     /// The system rejected something that every race needs.
     #[error("{what}: {reason}")]
     System {
-        /// What was to be done.
+        /// The operation that failed.
         what: &'static str,
         /// The error of the system.
         #[source]

@@ -12,7 +12,7 @@ const SIMULATION_MARGIN: units::Duration = units::Duration::from_secs(600);
 /// Length of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// As many octets as can be sent in this time, handshake included.
+    /// The octets that can be sent in this time, handshake included.
     Time(Duration),
     /// This number of octets. The time that they take is measured, handshake included.
     Bytes(u64),

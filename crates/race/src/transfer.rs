@@ -84,7 +84,7 @@ pub(crate) fn receive<S: Read>(
     receive_within(STALL_TIMEOUT, accept, length, start)
 }
 
-/// [`receive`] with `timeout` in place of [`STALL_TIMEOUT`].
+/// [`receive`] with `timeout` instead of [`STALL_TIMEOUT`].
 fn receive_within<S: Read>(
     timeout: Duration,
     mut accept: impl FnMut() -> Result<S>,

@@ -18,9 +18,9 @@ use unruffled_units::{Duration, Instant};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
-    /// All start at this time.
+    /// All flows start at this time.
     At(Instant),
-    /// They start one after another.
+    /// The flows start one after another.
     Staggered {
         /// Start of the first one.
         first: Instant,

@@ -86,11 +86,11 @@ struct Step {
 
 /// Result of a packet's run over plain links.
 enum Run {
-    /// It arrives at the far end of this link at this instant.
+    /// The packet arrives at the far end of this link at this instant.
     Arrives(LinkId, Instant),
-    /// A queue dropped it at this instant.
+    /// A queue dropped the packet at this instant.
     Dropped(Instant),
-    /// It reaches a link that is not plain at this instant.
+    /// The packet reaches a link that is not plain at this instant.
     Meets(Instant),
 }
 
@@ -106,7 +106,7 @@ pub(crate) enum Progress {
 }
 
 impl Progress {
-    /// Returns the number of packets in the network in place of one.
+    /// Returns the number of packets in the network instead of one.
     pub(crate) const fn copies(self) -> u32 {
         match self {
             Self::Underway => 1,

@@ -3,7 +3,7 @@
 /// Size of a cache line, in octets.
 const CACHE_LINE: usize = 64;
 
-/// Starts to load all of `value` into the caches, without waiting. It does not change results, and has no
+/// Starts loading all of `value` into the caches, without waiting. It does not change results, and has no
 /// effect on processors other than x86-64.
 #[inline]
 #[allow(unsafe_code, reason = "the instruction reads nothing, but its intrinsic is unsafe to call")]

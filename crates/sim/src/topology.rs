@@ -22,7 +22,7 @@ pub struct NodeId(pub u32);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
-    /// For each node, its neighbours and the links to them.
+    /// The neighbours of each node, and the links to them.
     links: Vec<Vec<(NodeId, LinkId)>>,
 }
 

@@ -80,7 +80,7 @@ impl Default for Limits {
     }
 }
 
-/// What one buffer may take at this moment.
+/// Memory that one buffer may take at this moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance {
     free: usize,
@@ -126,11 +126,11 @@ impl Allowance {
         self.to_move(read)
     }
 
-    /// Returns what a send buffer may grow to while its congestion window, or what is in flight if
-    /// that is more, is `window` octets.
+    /// Returns the size to which a send buffer may grow. `window` is its congestion window or the data
+    /// in flight, whichever is larger, in octets.
     ///
-    /// It holds the window and as much again for the next round trip. This is doubled, because slow
-    /// start doubles the window meanwhile, and rings are powers of two.
+    /// The buffer holds the window and the same amount for the next round trip. This is doubled, because
+    /// slow start doubles the window meanwhile, and rings are powers of two.
     pub(crate) fn to_send(self, window: u64) -> usize {
         self.to_move(window.saturating_mul(2))
     }

@@ -100,8 +100,8 @@ impl Ring {
 #[derive(Debug)]
 pub struct SendBuffer {
     ring: Ring,
-    /// Most octets that the buffer holds, within the ring's capacity.
-    most: usize,
+    /// Maximum number of octets that the buffer holds, within the ring's capacity.
+    limit: usize,
     end: u64,
 }
 
@@ -109,18 +109,18 @@ impl SendBuffer {
     /// Returns a buffer for up to `capacity` octets, rounded up to a power of two.
     pub fn new(capacity: usize) -> Self {
         let ring = Ring::new(capacity);
-        Self { most: ring.capacity, ring, end: 0 }
+        Self { limit: ring.capacity, ring, end: 0 }
     }
 
     /// Limits the buffer to `octets`. If it holds more, it keeps them.
     pub fn limit_to(&mut self, octets: usize) {
-        self.most = octets;
+        self.limit = octets;
         self.ring.allow(octets);
     }
 
     /// Returns the octets that can be written now.
     pub fn free(&self) -> usize {
-        self.most.saturating_sub(self.len())
+        self.limit.saturating_sub(self.len())
     }
 
     /// Returns the octets held.
@@ -133,9 +133,9 @@ impl SendBuffer {
         self.len() == 0
     }
 
-    /// Returns the most octets that the buffer holds.
+    /// Returns the maximum number of octets that the buffer holds.
     pub fn capacity(&self) -> usize {
-        self.most
+        self.limit
     }
 
     /// Returns the offset of the first octet held.
@@ -153,17 +153,17 @@ impl SendBuffer {
         self.ring.storage.len()
     }
 
-    /// Returns the octets that can be written now if the storage may grow to `most`.
-    pub fn free_within(&self, most: usize) -> usize {
-        self.room_within(most).saturating_sub(self.len())
+    /// Returns the octets that can be written now if the storage may grow to `max_storage`.
+    pub fn free_within(&self, max_storage: usize) -> usize {
+        self.room_within(max_storage).saturating_sub(self.len())
     }
 
-    /// Returns the octets that the buffer can hold if its storage may grow to `most`.
-    pub fn room_within(&self, most: usize) -> usize {
+    /// Returns the octets that the buffer can hold if its storage may grow to `max_storage`.
+    pub fn room_within(&self, max_storage: usize) -> usize {
         // Storage is the smallest ring or a larger power of two.
-        let most = most.checked_ilog2().map_or(0, |log| 1 << log);
-        let most = if most < MIN_STORAGE.min(self.ring.capacity) { 0 } else { most };
-        self.storage().max(most).min(self.most)
+        let rounded = max_storage.checked_ilog2().map_or(0, |log| 1 << log);
+        let room = if rounded < MIN_STORAGE.min(self.ring.capacity) { 0 } else { rounded };
+        self.storage().max(room).min(self.limit)
     }
 
     /// Frees storage that the octets held do not need.
@@ -176,9 +176,9 @@ impl SendBuffer {
         self.write_within(data, usize::MAX)
     }
 
-    /// Appends as [`SendBuffer::write`] does, with storage that grows to at most `most`.
-    pub fn write_within(&mut self, data: &[u8], most: usize) -> usize {
-        let data = &data[..data.len().min(self.free_within(most))];
+    /// Appends as [`SendBuffer::write`] does, with storage that grows to at most `max_storage`.
+    pub fn write_within(&mut self, data: &[u8], max_storage: usize) -> usize {
+        let data = &data[..data.len().min(self.free_within(max_storage))];
         let end = self.end + data.len() as u64;
         self.ring.reserve(end);
         self.ring.put(self.end, data);

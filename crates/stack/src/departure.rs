@@ -1,7 +1,7 @@
 //! Packets that leave.
 
-/// What the device must do with a packet: cut it into segments and fill in the checksums, in the
-/// terms of a `virtio_net_hdr`.
+/// Work that is left to the device: it must cut the packet into segments and fill in the checksums.
+/// The fields are those of a `virtio_net_hdr`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offload {
     /// Octets of payload in each segment but the last; `None` if the packet is a single segment.
@@ -19,6 +19,6 @@ pub struct Offload {
 pub struct Departure {
     /// Octets of the packet, headers included.
     pub len: usize,
-    /// What the device must do with the packet; `None` if it is complete.
+    /// Work that is left to the device; `None` if the packet is complete.
     pub offload: Option<Offload>,
 }

@@ -13,13 +13,13 @@ pub struct Info {
     pub state: State,
     /// Round-trip times and the retransmission timeout.
     pub round_trips: RoundTrips,
-    /// What congestion control allows, and what is in flight.
+    /// Limits of congestion control, and the data in flight.
     pub congestion: Congestion,
     /// Octets written and read, sent and received.
     pub octets: OctetCounts,
     /// Retransmissions and reorderings.
     pub repairs: Repairs,
-    /// What each end allows the other to send.
+    /// Windows that the ends offer each other.
     pub windows: Windows,
     /// Largest payload of a segment to the peer at this moment (Eff.snd.MSS of RFC 9293, section
     /// 3.7.1, without SACK blocks).
@@ -41,7 +41,7 @@ pub struct RoundTrips {
     pub rto: Duration,
 }
 
-/// What congestion control allows, and what is in flight, part of an [`Info`]. It shows whether
+/// Limits of congestion control, and the data in flight: part of an [`Info`]. They show whether
 /// congestion control limits the connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Congestion {
@@ -99,7 +99,7 @@ pub struct Repairs {
     pub reordering_length: u32,
 }
 
-/// What each end allows the other to send, part of an [`Info`]. It shows whether a receiver limits
+/// Windows that the ends offer each other: part of an [`Info`]. They show whether a receiver limits
 /// the connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Windows {

@@ -1,8 +1,8 @@
-//! What has been looked up for the packets that are received next.
+//! Connections that were looked up in advance for the packets that are received next.
 //!
-//! A packet for a connection that has been idle for long costs mostly the wait for memory. When all
-//! connections of a batch are looked up and touched together, the processor loads one while it
-//! requests the next, and none is looked up twice.
+//! The cost of a packet for a connection that has been idle for a long time is mostly the wait for
+//! memory. When all connections of a batch are looked up and touched together, the processor loads
+//! one while it requests the next, and none is looked up twice.
 
 use std::collections::VecDeque;
 

@@ -13,8 +13,8 @@ pub struct Options {
     /// Whether small segments are sent at once, without Nagle's algorithm (RFC 9293, section
     /// 3.7.4).
     pub nodelay: bool,
-    /// When to probe a silent peer (RFC 9293, section 3.8.4), at most once a second; `None` for
-    /// never.
+    /// Probes of a silent peer (RFC 9293, section 3.8.4), at most one per second; `None` for no
+    /// probes.
     pub keepalive: Option<KeepAlive>,
     /// Longest time that sent data, or a probe of a closed window, may stay unanswered before the
     /// connection ends (the user timeout of RFC 9293, section 3.8.3; the local part of RFC 5482).
@@ -26,7 +26,7 @@ pub struct Options {
     pub user_timeout: Option<Duration>,
     /// Octets that may be written ahead of acknowledgements.
     ///
-    /// `None` lets the buffer grow with what goes through it, up to [`StackConfig::send_buffer`]. A
+    /// With `None` the buffer grows with the data that passes it, up to [`StackConfig::send_buffer`]. A
     /// size takes effect at once, as far as memory allows.
     pub send_buffer: Option<usize>,
     /// Octets that may arrive ahead of the reader.
@@ -60,7 +60,7 @@ impl Options {
     }
 
     /// Returns the options with buffers of at least one octet and at most all memory, and with the
-    /// default in place of a user timeout of zero.
+    /// default instead of a user timeout of zero.
     pub(crate) fn bounded(self, config: &StackConfig) -> Self {
         let octets = config.limits.octets.max(1);
         let bound = |size: Option<usize>| size.map(|size| size.clamp(1, octets));

@@ -16,7 +16,7 @@ const RETRIES: u8 = 5;
 /// Time before the first retransmission; it doubles with each further one (RFC 6298).
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What is kept of a SYN.
+/// Record of a SYN.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     listener: ListenerId,

@@ -54,7 +54,7 @@ pub(crate) struct Socket {
     connection: Connection,
 }
 
-/// What has been done to a connection, in as many octets as fit beside [`Owner`].
+/// Flags of a connection, in as many octets as fit next to [`Owner`] without padding.
 #[derive(Debug, Default)]
 struct Flags {
     /// Whether the application has finished its stream.
@@ -149,8 +149,8 @@ impl Socket {
         now: Instant,
         observer: &mut impl Observer,
     ) -> Option<Segment> {
-        let most = self.receive_most(allowance);
-        self.connection.bound_receive_window(most as u64);
+        let max = self.max_receive_storage(allowance);
+        self.connection.bound_receive_window(max as u64);
         let tally = &mut self.tally;
         let mut count = |at: Instant, event: &Event| {
             tally.on_event(at, event);
@@ -207,7 +207,7 @@ impl Socket {
 impl Socket {
     pub(crate) fn write(&mut self, data: &[u8], allowance: Allowance) -> usize {
         let had = self.send.storage();
-        let written = self.send.write_within(data, self.send_most(allowance));
+        let written = self.send.write_within(data, self.max_send_storage(allowance));
         if self.send.storage() != had {
             self.charge_tables();
         }
@@ -361,7 +361,7 @@ impl Socket {
         &mut self.waiting
     }
 
-    /// Notes that the connection is queued to send; returns false if it already was.
+    /// Marks the connection as queued to send; returns false if it already was.
     pub(crate) fn enqueue(&mut self) -> bool {
         !std::mem::replace(&mut self.flags.queued, true)
     }
@@ -398,9 +398,9 @@ impl Socket {
 
     /// Returns whether a writer that is woken finds room for more than a segment or two.
     fn is_worth_writing(&self, allowance: Allowance) -> bool {
-        let most = self.send_most(allowance);
-        let room = self.send.room_within(most);
-        let free = self.send.free_within(most);
+        let max = self.max_send_storage(allowance);
+        let room = self.send.room_within(max);
+        let free = self.send.free_within(max);
         free > 0 && free >= room / 4 && !self.is_opening()
     }
 

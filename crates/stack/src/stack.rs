@@ -51,7 +51,7 @@ pub struct Stack {
     condition: Condition,
 }
 
-/// What new connections are made with.
+/// State from which new connections are made.
 struct Opening {
     /// Half-open connections.
     requests: Requests,

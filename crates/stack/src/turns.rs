@@ -11,20 +11,21 @@ use crate::ids::ConnectionId;
 use crate::urgency::Urgency;
 
 /// Segments that one connection may send before the next has its turn.
-const QUANTUM: u32 = 32;
+const QUANTUM_SEGMENTS: u32 = 32;
 
-/// Most queue entries of removed connections, beside one entry for each connection.
+/// Maximum number of queue entries of removed connections, in addition to one entry for each
+/// connection.
 const MAX_OUTDATED: usize = 1024;
 
-/// Most SYN-ACKs, resets and other answers without a connection that wait to leave: more than a
-/// driver's batch brings.
+/// Maximum number of SYN-ACKs, resets and other answers without a connection that wait to be sent.
+/// It is larger than a driver's batch.
 const MAX_REPLIES: usize = 1024;
 
 /// The connections that may have something to send, in turn.
 #[derive(Debug)]
 pub(crate) struct Turns {
     queue: VecDeque<ConnectionId>,
-    /// A segment that could not be joined to those before it. It leaves next.
+    /// A segment that could not be joined to those before it. It is sent next.
     held: Option<(ConnectionId, Segment)>,
     /// Segments that the connection whose turn it is may still send.
     quantum: u32,
@@ -32,7 +33,7 @@ pub(crate) struct Turns {
 
 impl Turns {
     pub(crate) fn new() -> Self {
-        Self { queue: VecDeque::new(), held: None, quantum: QUANTUM }
+        Self { queue: VecDeque::new(), held: None, quantum: QUANTUM_SEGMENTS }
     }
 
     /// Queues a connection unless it is queued already.
@@ -56,7 +57,7 @@ impl Turns {
     pub(crate) fn count_segment(&mut self) {
         self.quantum -= 1;
         if self.quantum == 0 {
-            self.quantum = QUANTUM;
+            self.quantum = QUANTUM_SEGMENTS;
             self.queue.rotate_left(1);
         }
     }
@@ -64,7 +65,7 @@ impl Turns {
     /// Removes the current connection from the queue.
     pub(crate) fn remove_current(&mut self) {
         self.queue.pop_front();
-        self.quantum = QUANTUM;
+        self.quantum = QUANTUM_SEGMENTS;
     }
 
     pub(crate) fn hold(&mut self, id: ConnectionId, segment: Segment) {

@@ -1,6 +1,6 @@
-//! How soon an answer must leave.
+//! Urgency of an answer.
 
-/// How soon the answer to a packet must leave.
+/// Urgency of the answer to a packet.
 ///
 /// The engine keeps one pending acknowledgement. One that reports a segment out of order, a hole
 /// that was filled in part, or a duplicate, would be replaced by the acknowledgement of a later
@@ -16,7 +16,7 @@ pub enum Urgency {
 }
 
 impl Urgency {
-    /// Returns whether the answer must leave before the next packet is received.
+    /// Returns whether the answer must be sent before the next packet is received.
     pub fn is_immediate(self) -> bool {
         self == Self::Immediate
     }

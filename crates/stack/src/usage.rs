@@ -1,6 +1,6 @@
-//! What a stack holds.
+//! Memory and connections of a stack.
 
-/// What a stack holds at one moment. The [`Limits`](crate::Limits) bound it.
+/// Memory and connections of a stack at one moment. The [`Limits`](crate::Limits) bound them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// Connections in memory, in any state. Half-open ones and those counted in `time_waits` are

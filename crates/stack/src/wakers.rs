@@ -57,7 +57,7 @@ impl Waiting {
         !self.writers.is_empty()
     }
 
-    /// Notes whether the last writer found no memory.
+    /// Records whether the last writer found no memory.
     pub(crate) fn set_starved(&mut self, starved: bool) {
         self.starved = starved;
     }
@@ -93,7 +93,7 @@ impl Waiting {
         self.wake_flushers(wakers);
     }
 
-    /// Notes whether one of the lists still has an entry.
+    /// Records whether one of the lists still has an entry.
     pub(crate) fn tidy(&mut self) {
         self.any = !self.readers.is_empty() || self.has_writer() || !self.flushers.is_empty();
     }

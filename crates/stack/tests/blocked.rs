@@ -26,7 +26,7 @@ fn segments_that_complete_no_handshake_leave_nothing_behind() {
     };
     let (octets, octets_later) = (after(10_000), after(90_000));
     assert!(octets_later < octets + 10_000, "{octets} octets, then {octets_later}");
-    // Packets can leave again.
+    // Packets can be sent again.
     assert!(server.sent().len() < 2000);
     assert_eq!(server.handshake(), isn.add(1), "the answer to a repeated SYN");
 }

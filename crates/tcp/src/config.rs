@@ -16,7 +16,7 @@ pub enum IpVersion {
 }
 
 impl IpVersion {
-    /// Octets of its header, without options.
+    /// Returns the length of its header, without options, in octets.
     pub const fn header(self) -> u32 {
         match self {
             Self::V4 => 20,
@@ -24,7 +24,7 @@ impl IpVersion {
         }
     }
 
-    /// The segment size that every peer accepts, in octets (RFC 9293, section 3.7.1).
+    /// Returns the segment size that every peer accepts, in octets (RFC 9293, section 3.7.1).
     pub const fn default_mss(self) -> u32 {
         match self {
             Self::V4 => 536,
@@ -46,30 +46,31 @@ pub struct KeepAlive {
 }
 
 impl KeepAlive {
-    /// Returns the settings with the minimum applied. Without it a timer could be due again at once.
+    /// Returns the settings with the minimum applied. A shorter time could make a timer due again at
+    /// once.
     pub(crate) fn bounded(self) -> Self {
         let minimum = Duration::from_secs(1);
         Self { idle: self.idle.max(minimum), interval: self.interval.max(minimum), ..self }
     }
 }
 
-/// How segments are measured and bounded. Use it for [`Config::segments`].
+/// Size of segments: its bounds, and what counts. Use it for [`Config::segments`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentConfig {
     /// Whether TCP options reduce the payload of a segment of [`Config::mss`] (RFC 6691). The
-    /// simulator's headers have one size whatever their options.
+    /// simulator's headers have the same size with any options.
     pub count_options: bool,
     /// Segment size assumed for a peer that sends no MSS option, in octets (RFC 9293, section 3.7.1).
     /// None sets no bound. An MSS option below 48 octets counts as 48, as in Linux.
     pub peer_mss: Option<u32>,
-    /// Lower bound on the segment size whatever the path's MTU, counted as [`Config::mss`] is. Packets
-    /// are never fragmented, so a path of IPv4 with a smaller MTU needs a smaller bound.
+    /// Lower bound on the segment size, in octets, counted as [`Config::mss`] is. It holds for a path of
+    /// any MTU. Packets are never fragmented, so an IPv4 path with a smaller MTU needs a smaller bound.
     pub min_mss: u32,
     /// The version of IP, which determines the size of the IP header.
     pub ip: IpVersion,
 }
 
-/// How the congestion window begins, grows and is bounded. Use it for [`Config::window`].
+/// Congestion window: its initial size, growth and bound. Use it for [`Config::window`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowConfig {
     /// Initial window in segments (RFC 6928: 10).
@@ -77,14 +78,14 @@ pub struct WindowConfig {
     /// Bound on cwnd in segments, if any.
     pub max: Option<u32>,
     /// Upper bound on the segments by which one acknowledgement grows the window (RFC 3465's limit L).
-    /// With 1, acknowledgements count and not segments (RFC 5681, equations 2 and 3), so a receiver
-    /// that delays acknowledgements halves the growth. RFC 9406, section 4.3, has 8 for senders that do
-    /// not pace.
+    /// With 1, the window grows by acknowledgements and not by segments (RFC 5681, equations 2 and 3), so
+    /// a receiver that delays acknowledgements halves the growth. RFC 9406, section 4.3, has 8 for
+    /// senders that do not pace.
     pub byte_counting: u32,
     /// Whether the window falls back to the initial one after an idle period longer than the
     /// retransmission timeout (RFC 5681, section 4.1). ns-2's window falls to one segment, because its
-    /// retransmission timer runs with nothing outstanding (`slow_start_restart_`). No setting does that
-    /// here.
+    /// retransmission timer runs with nothing outstanding (`slow_start_restart_`). No setting reproduces
+    /// that.
     pub restart: bool,
     /// Whether the retransmission of a SYN is a sign of congestion. If so, the initial window is one
     /// segment (RFC 5681, section 3.1), and the timeout is at least 3 s until a round trip is measured
@@ -106,9 +107,9 @@ pub struct RtoConfig {
     pub initial: Duration,
     /// Maximum number of doublings by consecutive expiries; values above 63 count as 63.
     pub max_doublings: u8,
-    /// Number of segments that one acknowledgement is expected to cover. There are that many fewer
-    /// round-trip times per round trip, and each weighs that much more (RFC 7323, appendix G: 2, because
-    /// acknowledgements are delayed).
+    /// Number of segments that one acknowledgement is expected to cover. A round trip yields fewer RTT
+    /// samples by this factor, and each has more weight by the same factor (RFC 7323, appendix G: 2,
+    /// because acknowledgements are delayed).
     pub segments_per_ack: u32,
 }
 
@@ -117,10 +118,10 @@ pub struct RtoConfig {
 pub struct TimestampConfig {
     /// Whether to offer the option.
     pub offer: bool,
-    /// Drops segments whose timestamp is older than the most recent one by more than this (PAWS; RFC
-    /// 7323, section 5, has zero). None drops nothing. A late segment can be older than a
-    /// retransmission that overtook it. A larger value permits that, and is safe where the peer sends
-    /// less than 2 GiB in that time.
+    /// Age relative to the most recent timestamp beyond which a segment is dropped (PAWS; RFC 7323,
+    /// section 5, has zero). None drops no segment. A late segment can be older than a retransmission
+    /// that overtook it. A larger value accepts such segments, and is safe if the peer sends less than
+    /// 2 GiB in that time.
     pub paws: Option<Duration>,
     /// Initial value of the timestamp clock (RFC 7323, section 7.1, recommends a random one).
     pub offset: u32,
@@ -129,10 +130,10 @@ pub struct TimestampConfig {
 /// Timeouts for an unresponsive peer. Use it for [`Config::timeouts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeoutConfig {
-    /// Number of SYN retransmissions before the attempt fails. None retries without end.
+    /// Number of SYN retransmissions before the attempt fails. None retries forever.
     pub syn_retries: Option<u32>,
     /// Time without an answer to sent data after which the connection fails (R2 of RFC 9293, section
-    /// 3.8.3, and the user timeout). None waits without end; zero fails at once.
+    /// 3.8.3, and the user timeout). None waits forever; zero fails at once.
     pub give_up: Option<Duration>,
     /// Keep-alive probes, if any.
     pub keep_alive: Option<KeepAlive>,
@@ -151,31 +152,31 @@ pub struct TimeoutConfig {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// The largest segment this end sends and accepts, in octets of payload. Where
-    /// [options count](SegmentConfig::count_options), payload and TCP options together.
+    /// The largest segment that this end sends and accepts, in octets of payload, or of payload and TCP
+    /// options together if [options count](SegmentConfig::count_options).
     pub mss: u32,
-    /// How segments are measured and bounded.
+    /// Size of segments: its bounds, and what counts.
     pub segments: SegmentConfig,
     /// Initial sequence number; see [`crate::initial_sequence_number`].
     pub isn: u32,
-    /// How the congestion window begins, grows and is bounded.
+    /// Congestion window: its initial size, growth and bound.
     pub window: WindowConfig,
     /// The bounds of the retransmission timeout.
     pub rto: RtoConfig,
-    /// Rules that can be as in ns-2.
+    /// Rules in which the sender can follow ns-2 instead of the RFCs.
     pub ns2: Ns2Compat,
     /// Whether a small segment waits while data is unacknowledged (Nagle; RFC 9293, section 3.7.4).
     pub nagle: bool,
-    /// How long an acknowledgement may wait for a second segment. None sends each at once.
+    /// Maximum time for which an acknowledgement waits for a second segment. None sends each at once.
     pub delayed_ack: Option<Duration>,
     /// Room for received data, in octets, which is the window that is advertised. A scaled window is
     /// rounded and never shrinks, so up to an eighth more may arrive
     /// ([`Connection::receive_room`](crate::Connection::receive_room)).
     pub receive_buffer: u64,
     /// Initial room for received data, in octets. It grows to `receive_buffer` with the amount that the
-    /// application reads in a round trip (dynamic right-sizing, as in Linux). None begins with all of
-    /// it, as in the papers' scenarios. [`Config::wire`] begins with 64 KiB and ends with 6 MiB, as
-    /// Linux does (`tcp_rmem`).
+    /// application reads in a round trip (dynamic right-sizing, as in Linux). None begins with
+    /// `receive_buffer`, as in the papers' scenarios. [`Config::wire`] begins with 64 KiB and grows to
+    /// 6 MiB, as Linux does (`tcp_rmem`).
     pub initial_receive_buffer: Option<u64>,
     /// The timestamps option.
     pub timestamps: TimestampConfig,
@@ -184,21 +185,21 @@ pub struct Config {
     /// Maximum segment lifetime. TIME-WAIT lasts twice as long (RFC 9293: 2 min).
     pub msl: Duration,
     /// Maximum number per second of challenge ACKs, and of answers to unacceptable segments without
-    /// text (RFC 5961, section 7).
+    /// data (RFC 5961, section 7).
     pub challenge_acks: u32,
     /// Seed of the sender's random decisions.
     pub seed: u64,
 }
 
 impl Default for Config {
-    /// The settings for real packets over IPv4.
+    /// Returns the settings for real packets over IPv4.
     fn default() -> Self {
         Self::wire(IpVersion::V4)
     }
 }
 
 impl Config {
-    /// Settings for a simulation: `mss` is payload, no option needs room, no connection times out, and
+    /// Returns settings for a simulation: `mss` is payload, no option needs room, no connection times out, and
     /// the rules are those of the RFCs without later additions.
     pub fn simulated() -> Self {
         let ip = IpVersion::V4;
@@ -238,7 +239,8 @@ impl Config {
         }
     }
 
-    /// Settings for real packets: the defaults of the standards, for a link with an MTU of 1500 octets.
+    /// Returns settings for real packets: the defaults of the standards, for a link with an MTU of 1500
+    /// octets.
     pub fn wire(ip: IpVersion) -> Self {
         let simulated = Self::simulated();
         Self {

@@ -7,7 +7,7 @@ use siphasher::sip::SipHasher24;
 use unruffled_units::Instant;
 
 /// Tick of the clock M of RFC 6528, section 3, in nanoseconds: 4 µs.
-const TICK: u64 = 4_000;
+const TICK_NANOS: u64 = 4_000;
 
 /// Returns an initial sequence number: ISN = M + F(local address and port, remote address and port,
 /// secret key), where F is SipHash-2-4. The key must be random and stay the same while the host is
@@ -26,7 +26,7 @@ pub fn initial_sequence_number(
         }
         hash.write(&end.port().to_be_bytes());
     }
-    ((now.as_nanos() / TICK) as u32).wrapping_add(hash.finish() as u32)
+    ((now.as_nanos() / TICK_NANOS) as u32).wrapping_add(hash.finish() as u32)
 }
 
 /// Returns the start of the timestamp clock for connections between two hosts. It hides the host's

@@ -6,15 +6,15 @@ use unruffled_units::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
-    /// Loss detection deemed it lost, or recovery had nothing else to send.
+    /// Loss detection deemed the segment lost, or recovery had nothing else to send.
     FastRetransmit,
     /// The retransmission timer expired.
     Timeout,
-    /// It is a tail loss probe.
+    /// The retransmission is a tail loss probe.
     Probe,
 }
 
-/// What an ICMP message reports as unreachable. A driver passes it to
+/// The kind of destination that an ICMP message reports as unreachable. A driver passes it to
 /// [`Connection::handle_unreachable`](crate::Connection::handle_unreachable).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unreachable {
@@ -129,7 +129,7 @@ pub enum Event {
     KeepAlive,
     /// A node on the path reported that the peer, or its port, cannot be reached.
     Unreachable {
-        /// What is unreachable.
+        /// Kind of destination that is unreachable.
         what: Unreachable,
     },
     /// The path MTU is smaller than assumed so far.
@@ -143,25 +143,26 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ignored {
-    /// There is no connection that it belongs to.
+    /// The segment belongs to no connection.
     NoConnection,
-    /// It is longer than a packet can be.
+    /// The segment is longer than a packet can be.
     Malformed,
-    /// It is not in the receive window (RFC 9293, Table 6), like an old duplicate.
+    /// The segment is not in the receive window (RFC 9293, Table 6), like an old duplicate.
     OutsideWindow,
-    /// Its timestamp is older than one seen before (PAWS, RFC 7323, section 5).
+    /// The timestamp is older than one seen before (PAWS, RFC 7323, section 5).
     OldTimestamp,
-    /// It has no timestamp, although timestamps were negotiated (RFC 7323, section 3.2).
+    /// The segment has no timestamp, although timestamps were negotiated (RFC 7323, section 3.2).
     NoTimestamp,
-    /// It is a reset whose sequence number is not exactly the next one (RFC 5961, section 3).
+    /// The segment is a reset whose sequence number is not exactly the next one (RFC 5961, section 3).
     Reset,
-    /// It is a SYN for an established connection (RFC 5961, section 4).
+    /// The segment is a SYN for an established connection (RFC 5961, section 4).
     Syn,
-    /// It has no acknowledgement, which only the first segment of a connection may lack.
+    /// The segment lacks the ACK flag. Only the first segment of a connection may lack it.
     NoAck,
-    /// It acknowledges data never sent, or an implausibly old number (RFC 5961, section 5).
+    /// The segment acknowledges data that was never sent, or an implausibly old number (RFC 5961,
+    /// section 5).
     UnacceptableAck,
-    /// It has text beyond the peer's FIN.
+    /// The segment has data beyond the peer's FIN.
     BeyondEnd,
     /// A "packet too big" message quotes a packet that is not in flight or not too big, or reports
     /// a size below the minimum MTU of IPv6.

@@ -22,7 +22,7 @@ pub(crate) use window::ReceiveWindow;
 pub(crate) struct Receiver {
     /// Whether an acknowledgement must be sent at once.
     ack_due: bool,
-    /// Simulation only: whether the segment to acknowledge was a retransmission.
+    /// Whether the segment to acknowledge was a retransmission. Only the simulator sets this.
     rtx: bool,
     /// Whether the application has read since the window was last adjusted.
     read: bool,
@@ -92,7 +92,7 @@ impl Receiver {
     }
 
     /// Returns the end of the text that has arrived in order, without the FIN.
-    fn text_end(&self) -> u64 {
+    fn data_end(&self) -> u64 {
         self.arrived.next().min(self.end.unwrap_or(u64::MAX))
     }
 
@@ -165,7 +165,7 @@ impl Receiver {
 
     /// Returns how many octets in order the application has not read.
     pub(crate) fn readable(&self) -> u64 {
-        self.text_end() - self.window.taken()
+        self.data_end() - self.window.taken()
     }
 
     /// Records that the application read `octets`. A window update is due if that opens the window
@@ -254,11 +254,11 @@ impl Receiver {
     ) {
         let Some((end, len)) = self.trim(offset, len, fin) else { return };
         let had_hole = self.has_hole();
-        let before = self.text_end();
+        let before = self.data_end();
         self.rtx = rtx;
         let discarded = match self.arrived.make_room(offset, end) {
-            Room::Enough => None,
-            Room::Without(range) => range,
+            Room::Available => None,
+            Room::AfterDropping(range) => range,
             Room::None => {
                 self.arrived.clear_duplicate();
                 self.ack_due = true;
@@ -283,7 +283,7 @@ impl Receiver {
         if len > 0 {
             observer.on_event(now, &Event::Arrived { offset, len, duplicate: !fresh });
         }
-        let next = self.text_end();
+        let next = self.data_end();
         if next > before {
             observer.on_event(now, &Event::Delivered { len: next - before });
             if let Some(moderation) = &mut self.moderation {
@@ -295,7 +295,7 @@ impl Receiver {
     }
 
     /// Cuts off octets beyond the window or beyond the end of the stream. Returns where the segment
-    /// ends, including its FIN, and its length of text.
+    /// ends, including its FIN, and the length of its data.
     fn trim(&mut self, offset: u64, len: u32, fin: bool) -> Option<(u64, u32)> {
         let end = offset + u64::from(len);
         let bound = self.end.map_or(self.window.edge(), |end| end.min(self.window.edge()));
@@ -312,7 +312,7 @@ impl Receiver {
         Some((end + u64::from(fin && self.end == Some(end)), len))
     }
 
-    /// Does what [`Self::on_segment`] does, for the next segment of a stream without holes.
+    /// Handles the next segment of a stream without holes, with the result of [`Self::on_segment`].
     #[inline(always)]
     fn on_expected(&mut self, end: u64, rtx: bool, now: Instant, observer: &mut impl Observer) {
         self.rtx = rtx;
@@ -351,7 +351,8 @@ impl Receiver {
         self.arrived.block_count()
     }
 
-    /// Simulation only: returns whether the segment to acknowledge was a retransmission.
+    /// Returns whether the segment to acknowledge was a retransmission. Only the simulator uses
+    /// this.
     pub(crate) fn answers_rtx(&self) -> bool {
         self.rtx
     }

@@ -6,20 +6,20 @@ use crate::SeqNr;
 /// Header flags. The two of ECN are absent: the engine neither sets nor reads them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// Synchronise sequence numbers.
+    /// SYN: the sequence number is the initial one.
     pub syn: bool,
-    /// The acknowledgement field is significant.
+    /// ACK: the acknowledgement field is significant.
     pub ack: bool,
-    /// The sender has no more data.
+    /// FIN: the sender has no more data.
     pub fin: bool,
-    /// Reset the connection.
+    /// RST: the connection is reset.
     pub rst: bool,
-    /// Deliver to the application at once.
+    /// PSH: the data should be delivered to the application at once.
     pub psh: bool,
 }
 
 impl Flags {
-    /// Returns whether this is a plain acknowledgement, with or without text.
+    /// Returns whether this is a plain acknowledgement, with or without data.
     pub(crate) const fn are_plain_ack(self) -> bool {
         self.ack & !self.syn & !self.fin & !self.rst
     }
@@ -106,8 +106,8 @@ pub struct Segment {
     pub sack: SackBlocks,
     /// Timestamps option.
     pub timestamps: Option<Timestamps>,
-    /// Simulation only. On data: this is a retransmission. On an acknowledgement: a retransmission
-    /// triggered it (the RTX bit of Ludwig and Katz). Never on the wire.
+    /// The RTX bit of Ludwig and Katz. On data it marks a retransmission, and on an acknowledgement
+    /// that a retransmission triggered it. Only the simulator has it; it is never on the wire.
     pub rtx: bool,
 }
 

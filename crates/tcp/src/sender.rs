@@ -36,11 +36,11 @@ pub(crate) struct Ack<'a> {
     pub(crate) blocks: &'a [(u64, u64)],
     /// The octets that a DSACK reports as received twice.
     pub(crate) dsack: Option<(u64, u64)>,
-    /// It repeats the last acknowledgement and carries nothing else.
+    /// Whether it repeats the last acknowledgement and carries nothing else.
     pub(crate) repeated: bool,
-    /// It is `repeated`, and data is outstanding (RFC 5681, section 2).
+    /// Whether it is `repeated` and data is outstanding (RFC 5681, section 2).
     pub(crate) duplicate: bool,
-    /// A retransmission triggered it. Only the simulator sets this.
+    /// Whether a retransmission triggered it. Only the simulator sets this.
     pub(crate) rtx: bool,
     /// The latest time at which the segment that triggered it can have been sent, by the echoed
     /// timestamp.
@@ -74,8 +74,8 @@ pub(crate) const SEGMENT_OCTETS: usize = Stream::SEGMENT_OCTETS + composed::SUSP
 #[repr(C)]
 pub(crate) struct Sender {
     pub(crate) stream: Stream,
-    /// After the last acknowledgement nothing was outstanding, and the machine had nothing to wait
-    /// for.
+    /// Whether, after the last acknowledgement, nothing was outstanding and the machine was not waiting
+    /// for anything.
     settled: bool,
     machine: Machine,
 }
@@ -96,7 +96,8 @@ impl Sender {
         Self { settled: machine.settled(&stream), stream, machine }
     }
 
-    /// Memory of the tables that grow with the number of outstanding segments, in octets.
+    /// Returns the memory of the tables that grow with the number of outstanding segments, in
+    /// octets.
     pub(crate) fn table_octets(&self) -> usize {
         self.stream.table_octets() + self.machine.table_octets()
     }
@@ -147,7 +148,7 @@ impl Sender {
         self.machine.phase() != Phase::Open
     }
 
-    /// The round-trip times and the timeout in force.
+    /// Returns the round-trip times and the timeout in force.
     pub(crate) fn estimates(&self) -> Estimates {
         self.machine.estimates(&self.stream)
     }
@@ -199,7 +200,8 @@ impl Sender {
         self.machine.poll(&mut self.stream, now)
     }
 
-    /// The latest time for the next call of [`Sender::on_timers`]; none if no timer runs.
+    /// Returns the latest time for the next call of [`Sender::on_timers`], or `None` if no timer
+    /// runs.
     pub(crate) fn next_timer(&self) -> Option<Instant> {
         if self.settled() { None } else { self.machine.next_timer() }
     }

@@ -69,7 +69,7 @@ pub struct Variant {
     recipe: Recipe,
 }
 
-/// What is added to a row.
+/// Additions to a row.
 #[derive(Clone, Default)]
 struct Added {
     parts: Vec<&'static str>,
@@ -95,28 +95,30 @@ impl Default for Variant {
 
 /// The recommended sender and the common ones, with their parameters as published.
 impl Variant {
-    /// The recommended sender, `unruffled`: this project's own. It retransmits a segment that is
-    /// overdue, and reduces the window only once the original is proved lost.
+    /// Returns the recommended sender, `unruffled`: this project's own. It retransmits a segment
+    /// that is overdue, and reduces the window only once the original is proved lost.
     pub fn unruffled() -> Self {
         Self::known("unruffled")
     }
 
-    /// `rack`: loss detection by time, as Linux has it (RFC 8985), with Reno's congestion control.
+    /// Returns `rack`: loss detection by time, as Linux has it (RFC 8985), with Reno's congestion
+    /// control.
     pub fn rack() -> Self {
         Self::known("rack")
     }
 
-    /// `rack+cubic`: a model of Linux today.
+    /// Returns `rack+cubic`: a model of present Linux.
     pub fn rack_cubic() -> Self {
         Self::known("rack+cubic")
     }
 
-    /// `sack`: the standard's loss recovery with selective acknowledgements (RFC 6675).
+    /// Returns `sack`: the standard's loss recovery with selective acknowledgements (RFC 6675).
     pub fn sack() -> Self {
         Self::known("sack")
     }
 
-    /// `newreno`: the standard's loss recovery without selective acknowledgements (RFC 6582).
+    /// Returns `newreno`: the standard's loss recovery without selective acknowledgements (RFC
+    /// 6582).
     pub fn newreno() -> Self {
         Self::known("newreno")
     }
@@ -223,17 +225,17 @@ impl Variant {
         Ok(())
     }
 
-    /// Name, with the added parts: `rr-ta+cubic`.
+    /// Returns the name, with the added parts: `rr-ta+cubic`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Row that the sender is based on.
+    /// Returns the row that the sender is based on.
     pub fn row(&self) -> &'static Row {
         self.row
     }
 
-    /// Returns whether the sender needs to know which of two copies arrived, which only the
+    /// Returns whether the sender depends on which of two copies arrived, which only the
     /// simulator reports.
     pub fn is_for_simulation_only(&self) -> bool {
         self.row.is_for_simulation_only()
@@ -259,7 +261,7 @@ impl Variant {
         config.with(|c| c.timestamps.offer |= self.added.eifel)
     }
 
-    /// Recipe of a connection's sender.
+    /// Returns the recipe of a connection's sender.
     pub(crate) fn recipe(&self) -> &Recipe {
         &self.recipe
     }

@@ -1,4 +1,4 @@
-//! How long an application waits for the lock of the stack: while a flood of packets arrives as
+//! Times that an application waits for the lock of the stack: while a flood of packets arrives as
 //! fast as the stack receives it, and while one stream is at full speed. The links are in memory.
 //!
 //! `cargo bench -p unruffled-wire --bench waiting`
@@ -23,7 +23,7 @@ use unruffled_wire::stream::{TcpListener, TcpStream};
 
 /// Number of times that an application locks the stack.
 const SAMPLES: usize = 5000;
-/// Time between two of them.
+/// Time between two samples.
 const PAUSE: Duration = Duration::from_micros(300);
 
 fn bell() -> Arc<OwnedFd> {
@@ -159,7 +159,7 @@ fn flood() {
         let flags = Flags { syn: true, ..Flags::default() };
         let syn = Segment { seq: SeqNr(u32::from(port)), flags, ..Segment::default() };
         let mut packet = Vec::new();
-        encode(from, to, &syn, (&[], &[]), &mut packet).expect("it fits");
+        encode(from, to, &syn, (&[], &[]), &mut packet).expect("the packet fits");
         packet
     });
     let link = Flood { bell: bell(), packets: packets.collect(), next: 0 };

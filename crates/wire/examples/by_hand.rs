@@ -1,5 +1,5 @@
 //! The engine driven by hand: two [`Connection`]s, a clock that is a variable, and a path of 10 ms
-//! that loses every fiftieth segment. It needs no sockets, threads or rights.
+//! that loses every fiftieth segment. It needs no sockets, threads or privileges.
 //!
 //! ```sh
 //! cargo run -p unruffled-wire --example by_hand

@@ -22,7 +22,7 @@ const STACK: [u8; 4] = [10, 77, 0, 2];
 /// The echo port (RFC 862).
 const PORT: u16 = 7;
 
-/// Makes an interface and starts a stack behind it.
+/// Creates an interface and starts a stack behind it.
 pub(crate) fn start() -> io::Result<Driver> {
     let tun = Tun::create("echo0", 1500, &[(KERNEL.into(), 24)])?;
     let variant = Variant::named("unruffled").expect("the recommended sender");

@@ -76,7 +76,7 @@ impl Tun {
     /// Makes an interface as [`Tun::create`] does, with offload of segmentation and checksums.
     ///
     /// # Errors
-    /// As [`Tun::create`].
+    /// Same as [`Tun::create`].
     pub fn create_with_offload(name: &str, mtu: u16, kernel: &[(IpAddr, u8)]) -> io::Result<Self> {
         let device = Self::builder(name, mtu, kernel).offload(true).build_sync()?;
         Ok(Self { offload: true, ..Self::wrap(device, mtu)? })

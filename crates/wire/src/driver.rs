@@ -41,7 +41,7 @@ impl Driver {
     /// its priority.
     ///
     /// # Errors
-    /// As [`Driver::spawn`].
+    /// Same as [`Driver::spawn`].
     pub fn spawn_with(
         link: impl Link,
         stack: Stack,

@@ -1,4 +1,4 @@
-//! What streams and listeners hold of a stack, and release when they are dropped.
+//! Connections and listeners of a stack that streams and listeners hold and release when dropped.
 
 use std::io;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ pub(crate) struct HeldConnection {
 }
 
 impl HeldConnection {
-    /// Starts to connect to `remote`, from `local` if that is given.
+    /// Starts connecting to `remote`, from `local` if that is given.
     pub(crate) fn connect(
         handle: &Handle,
         local: Option<SocketAddr>,

@@ -21,7 +21,7 @@
 //! # }
 //! ```
 //!
-//! This needs the right to make an interface. Any other type that carries packets works too, for
+//! This needs the privilege to create an interface. Any other type that carries packets works too, for
 //! instance a pair of sockets that joins two stacks:
 //!
 //! ```

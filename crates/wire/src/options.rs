@@ -30,19 +30,19 @@ pub trait SocketOptions {
     /// Changes settings.
     ///
     /// # Errors
-    /// As [`SocketOptions::options`].
+    /// Same as [`SocketOptions::options`].
     fn set_options(&self, change: impl FnOnce(&mut Options)) -> io::Result<()>;
 
     /// Returns the sizes of the buffers.
     ///
     /// # Errors
-    /// As [`SocketOptions::options`].
+    /// Same as [`SocketOptions::options`].
     fn buffer_sizes(&self) -> io::Result<BufferSizes>;
 
     /// Returns whether small segments are sent at once (`TCP_NODELAY`).
     ///
     /// # Errors
-    /// As [`SocketOptions::options`].
+    /// Same as [`SocketOptions::options`].
     fn nodelay(&self) -> io::Result<bool> {
         Ok(self.options()?.nodelay)
     }
@@ -51,7 +51,7 @@ pub trait SocketOptions {
     /// unacknowledged (Nagle's algorithm; RFC 9293, section 3.7.4).
     ///
     /// # Errors
-    /// As [`SocketOptions::options`].
+    /// Same as [`SocketOptions::options`].
     fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         self.set_options(|options| options.nodelay = nodelay)
     }
@@ -59,7 +59,7 @@ pub trait SocketOptions {
     /// Returns when a silent peer is probed (`SO_KEEPALIVE`); `None` for never.
     ///
     /// # Errors
-    /// As [`SocketOptions::options`].
+    /// Same as [`SocketOptions::options`].
     fn keepalive(&self) -> io::Result<Option<KeepAlive>> {
         Ok(self.options()?.keepalive)
     }
@@ -68,7 +68,7 @@ pub trait SocketOptions {
     /// after how many probes the connection ends with [`io::ErrorKind::TimedOut`].
     ///
     /// # Errors
-    /// As [`SocketOptions::options`].
+    /// Same as [`SocketOptions::options`].
     fn set_keepalive(&self, keepalive: Option<KeepAlive>) -> io::Result<()> {
         self.set_options(|options| options.keepalive = keepalive)
     }
@@ -77,7 +77,7 @@ pub trait SocketOptions {
     /// waits without limit.
     ///
     /// # Errors
-    /// As [`SocketOptions::options`].
+    /// Same as [`SocketOptions::options`].
     fn user_timeout(&self) -> io::Result<Option<time::Duration>> {
         Ok(self.options()?.user_timeout.map(to_std))
     }
@@ -89,7 +89,7 @@ pub trait SocketOptions {
     /// `None` waits without limit; zero restores the stack's default.
     ///
     /// # Errors
-    /// As [`SocketOptions::options`].
+    /// Same as [`SocketOptions::options`].
     fn set_user_timeout(&self, timeout: Option<time::Duration>) -> io::Result<()> {
         self.set_options(|options| options.user_timeout = timeout.map(from_std))
     }
@@ -97,7 +97,7 @@ pub trait SocketOptions {
     /// Returns the most octets that may be written ahead of acknowledgements (`SO_SNDBUF`).
     ///
     /// # Errors
-    /// As [`SocketOptions::options`].
+    /// Same as [`SocketOptions::options`].
     fn send_buffer_size(&self) -> io::Result<usize> {
         Ok(self.buffer_sizes()?.send)
     }
@@ -108,7 +108,7 @@ pub trait SocketOptions {
     /// stack's memory allows.
     ///
     /// # Errors
-    /// As [`SocketOptions::options`].
+    /// Same as [`SocketOptions::options`].
     fn set_send_buffer_size(&self, octets: usize) -> io::Result<()> {
         self.set_options(|options| options.send_buffer = Some(octets))
     }
@@ -117,7 +117,7 @@ pub trait SocketOptions {
     /// window.
     ///
     /// # Errors
-    /// As [`SocketOptions::options`].
+    /// Same as [`SocketOptions::options`].
     fn recv_buffer_size(&self) -> io::Result<usize> {
         Ok(self.buffer_sizes()?.receive)
     }
@@ -129,7 +129,7 @@ pub trait SocketOptions {
     /// already promised may still arrive.
     ///
     /// # Errors
-    /// As [`SocketOptions::options`].
+    /// Same as [`SocketOptions::options`].
     fn set_recv_buffer_size(&self, octets: usize) -> io::Result<()> {
         self.set_options(|options| options.receive_buffer = Some(octets))
     }
@@ -137,7 +137,7 @@ pub trait SocketOptions {
     /// Returns the time that unacknowledged data has once the stream is dropped (`SO_LINGER`).
     ///
     /// # Errors
-    /// As [`SocketOptions::options`].
+    /// Same as [`SocketOptions::options`].
     fn linger(&self) -> io::Result<Option<time::Duration>> {
         Ok(self.options()?.linger.map(to_std))
     }
@@ -149,7 +149,7 @@ pub trait SocketOptions {
     /// blocking stream waits meanwhile; dropping an asynchronous one never waits.
     ///
     /// # Errors
-    /// As [`SocketOptions::options`].
+    /// Same as [`SocketOptions::options`].
     fn set_linger(&self, linger: Option<time::Duration>) -> io::Result<()> {
         self.set_options(|options| options.linger = linger.map(from_std))
     }

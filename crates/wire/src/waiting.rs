@@ -1,4 +1,4 @@
-//! What waits for a stack: threads, and the tasks of an executor.
+//! Threads and asynchronous tasks that wait for a stack.
 
 mod task;
 mod thread;

@@ -16,7 +16,7 @@ use crate::reordering::{Arrival, SendIndex};
 pub(super) struct SackState {
     /// Whether any SACK block was seen.
     pub(super) seen: bool,
-    /// Blocks of the last acknowledgement that had some.
+    /// Blocks of the last acknowledgement that carried any.
     known: [(u64, u64); 4],
 }
 
@@ -56,7 +56,7 @@ impl FlowDirection {
         }
         let lacks_data = ack > self.stream.next;
         if lacks_data {
-            // The capture lacks the acknowledged data, or has it later.
+            // The acknowledged data is missing from the capture, or follows later in it.
             self.append_hole(ack, Fingerprint::unknown(now));
         }
         let before = self.stream.una;
@@ -85,7 +85,7 @@ impl FlowDirection {
         newest = self.record_sack(segment, ack, now).max(newest);
         self.loss_attribution.record_ack(segment, advances);
         if let Some(at) = newest {
-            // A receiver that delays an acknowledgement in order waits for a second segment.
+            // A receiver that delays acknowledgements of in-order data waits for a second segment.
             let at_once =
                 self.counts.acks_are_immediate() || delivered != 1 || segment.sack_count > 0;
             self.measure(at, now, at_once);
@@ -93,13 +93,15 @@ impl FlowDirection {
         let outstanding = self.stream.next - self.stream.una;
         self.retransmissions.recoveries.acknowledge(now, self.stream.una, outstanding);
         if lacks_data {
-            // Where data takes another path than its acknowledgements, only these trim the scoreboard.
+            // If the capture holds the acknowledgements but not the data, nothing else trims the
+            // scoreboard.
             self.trim(now, limit);
         }
         self.update_state();
     }
 
-    /// Records the spacing and the number of segments, `delivered`, that an acknowledgement covers.
+    /// Records how many segments an acknowledgement covers, `delivered`, and how far apart they
+    /// arrived.
     fn record_advance(&mut self, segment: &Segment, now: Instant, delivered: u64) {
         if segment.sack_count == 0 && self.at_receiver.arrivals.is_in_order() {
             self.counts.acks.of_one += u64::from(delivered == 1);
@@ -111,8 +113,8 @@ impl FlowDirection {
         }
     }
 
-    /// Records the blocks of a selective acknowledgement; returns the last entry that they cover and
-    /// that was not known to have arrived.
+    /// Records the blocks of a selective acknowledgement; returns the last entry that they are the
+    /// first to cover.
     fn record_sack(&mut self, segment: &Segment, ack: u64, now: Instant) -> Option<usize> {
         let count = usize::from(segment.sack_count).min(segment.sack.len());
         if count == 0 {
@@ -163,7 +165,7 @@ impl FlowDirection {
             if entry.start >= right {
                 break;
             }
-            // Where less than half of a segment arrived before, the rest of it may have been needed.
+            // If less than half of a segment had arrived before, the rest of it may have been needed.
             if (entry.end.min(right) - entry.start.max(left)) * 2 < entry.len() {
                 at += 1;
                 continue;
@@ -188,7 +190,8 @@ impl FlowDirection {
         }
     }
 
-    /// Records that the receiver has entry `at`; returns whether that is new and in order.
+    /// Records that the receiver has entry `at`; returns whether it arrives in order and for the
+    /// first time.
     ///
     /// `echo` is the echoed timestamp of a cumulative acknowledgement, and `una` the first octet that
     /// was not acknowledged before it.
@@ -220,7 +223,7 @@ impl FlowDirection {
             _ => {}
         }
         // The receiver echoes the timestamp of the segment that fills the lowest hole (RFC 7323,
-        // section 4.3), which shows the copy that arrived (Eifel detection, RFC 3522).
+        // section 4.3), which shows which copy arrived (Eifel detection, RFC 3522).
         let original_by_echo = match (echo, entry.last.timestamp, entry.first.timestamp) {
             (Some(echo), Some(last), Some(first)) if entry.start <= una && first != last => {
                 Some((echo.wrapping_sub(last) as i32) < 0)
@@ -257,8 +260,8 @@ impl FlowDirection {
         in_order
     }
 
-    /// Measures a round trip if `ack` lies within an entry that was sent once: segments are smaller
-    /// than estimated.
+    /// Measures a round trip if `ack` lies within an entry that was sent once. This happens if
+    /// segments are smaller than estimated.
     fn measure_partial(&mut self, ack: u64, now: Instant) {
         let head = self.scoreboard.get(self.scoreboard.head());
         let entry = head.filter(|entry| entry.start < ack && entry.was_sent_once());
@@ -291,8 +294,8 @@ impl FlowDirection {
     }
 }
 
-/// Returns what is left of a block, from `left` to `right`, without the known blocks. Receivers repeat
-/// blocks, so usually nothing or one end is left.
+/// Returns the part of a block, from `left` to `right`, that the known blocks do not cover. Receivers
+/// repeat blocks, so usually nothing or one end is left.
 fn without_known(left: u64, right: u64, known: &[(u64, u64)]) -> (u64, u64) {
     let mut from = left;
     let mut to = right;

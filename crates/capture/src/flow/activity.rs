@@ -16,7 +16,7 @@ pub(super) enum SenderState {
     Recovery,
     /// The receiver's window is full.
     WindowFull,
-    /// Data is outstanding, and nothing of the above limits the sender.
+    /// Data is outstanding, and none of the above limits the sender.
     Flowing,
 }
 
@@ -87,7 +87,7 @@ impl SenderActivity {
         self.times.zero_window += waited;
     }
 
-    /// Takes the time with nothing outstanding since the last data.
+    /// Returns the time with nothing outstanding since the last data, and resets it.
     pub(super) fn take_resting(&mut self) -> Duration {
         std::mem::take(&mut self.resting)
     }
@@ -100,8 +100,8 @@ impl SenderActivity {
         }
     }
 
-    /// Counts the last `quiet` time as waiting for a timeout, and no longer as what it counted as
-    /// before.
+    /// Moves the last `quiet` time from the total of the current state to the time spent waiting for
+    /// a timeout.
     pub(super) fn count_timeout(&mut self, quiet: Duration) {
         let counted_as = match self.state {
             SenderState::Recovery => &mut self.times.recovery,

@@ -56,7 +56,7 @@ pub(super) enum SpuriousReason {
     Acknowledgement,
     /// The original passed after all.
     Original,
-    /// The acknowledgement came sooner than a round trip.
+    /// The acknowledgement came less than a round trip after the retransmission.
     Time,
 }
 
@@ -85,8 +85,8 @@ impl Counts {
 
     /// Counts `segments` retransmitted segments as spurious; returns how many were not counted before.
     ///
-    /// Segments that were retransmitted one by one and then in one packet count with that packet's
-    /// weight both times, so the sum could exceed the number of retransmissions.
+    /// The total is bounded by the number of retransmissions, because segments that were
+    /// retransmitted one by one and then in one packet count with that packet's weight both times.
     pub(super) fn prove_spurious(
         &mut self,
         segments: u16,

@@ -10,7 +10,7 @@ const MAX_WINDOW_OCTETS: u64 = 1 << 30;
 /// in octets. Twice the largest flight comes on top.
 const MAX_GAP_OCTETS: u64 = 1 << 20;
 
-/// How far the stream of one direction has come.
+/// Progress of the stream of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StreamPosition {
     /// First known octet. The low 32 bits of a position are the sequence number.
@@ -78,7 +78,7 @@ impl StreamPosition {
     }
 }
 
-/// Returns the position of `seq` in a stream of which nothing is known. The offset permits positions
+/// Returns the position of `seq` in a stream whose first octet is unknown. The offset permits positions
 /// before it.
 pub(super) fn first_position(seq: u32) -> u64 {
     1 << 32 | u64::from(seq)

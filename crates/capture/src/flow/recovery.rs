@@ -27,7 +27,7 @@ pub(super) struct Recoveries {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Totals {
     recoveries: u64,
-    /// Recoveries of which every retransmission was spurious.
+    /// Recoveries whose retransmissions were all spurious.
     spurious: u64,
     /// Recoveries after which less was in flight.
     cuts: u64,

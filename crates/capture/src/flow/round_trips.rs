@@ -4,16 +4,16 @@ use unruffled_units::Duration;
 
 use crate::histogram::DurationHistogram;
 
-/// Share of the minimum round trip before which nothing can be a reaction to a packet. The rest allows
+/// Share of the minimum round trip within which no packet can be a reaction to another. The rest allows
 /// for jitter.
 pub(super) const RTT_MARGIN: f64 = 0.9;
 
 /// Round trips of one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RoundTrips {
-    /// From the capture point to the receiver and back.
+    /// Round trip from the capture point to the receiver and back.
     pub(super) to_receiver: PathPart,
-    /// From the capture point to the sender and back.
+    /// Round trip from the capture point to the sender and back.
     pub(super) to_sender: PathPart,
     /// Round trips to the receiver, of data.
     pub(super) samples: DurationHistogram,
@@ -48,8 +48,8 @@ impl RoundTrips {
     }
 
     /// Returns the minimum time in which the sender can react to what passes the capture point: the
-    /// way to the receiver, back to the sender, and back to the capture point. Without the part to the
-    /// receiver if that is not known.
+    /// way to the receiver, back to the sender, and back to the capture point. If the part to the
+    /// receiver is not known, it is left out.
     pub(super) fn reaction_time(&self) -> Option<Duration> {
         self.min_rtt().or(self.to_sender.min)
     }

@@ -6,9 +6,9 @@ use super::FlowDirection;
 use super::round_trips::RTT_MARGIN;
 use super::scoreboard::Fingerprint;
 
-/// Time within which a hole is filled by a late packet and not by a retransmission, if nothing better
-/// is known (Wireshark's rule).
-const LATE_WITHOUT_RTT: Duration = Duration::from_millis(3);
+/// Maximum age of a hole at which the packet that fills it counts as late, and not as a retransmission,
+/// if no round trip is known (Wireshark's rule).
+const MAX_LATENESS_WITHOUT_RTT: Duration = Duration::from_millis(3);
 
 /// Duplicate acknowledgements that cause a retransmission (RFC 5681, section 3.2).
 const DUPTHRESH: u64 = 3;
@@ -239,8 +239,8 @@ impl FlowDirection {
         let is_before = match reaction_time.filter(|&time| !self.clues.is_below_clock_step(time)) {
             Some(time) => elapsed < time.mul_f64(RTT_MARGIN),
             // The capture's clock is too coarse. No sender retransmits after fewer duplicates.
-            None if self.clues.clock_step > LATE_WITHOUT_RTT => followers < DUPTHRESH,
-            None => elapsed < LATE_WITHOUT_RTT,
+            None if self.clues.clock_step > MAX_LATENESS_WITHOUT_RTT => followers < DUPTHRESH,
+            None => elapsed < MAX_LATENESS_WITHOUT_RTT,
         };
         if is_before { SendOrder::Before } else { SendOrder::After }
     }

@@ -12,7 +12,7 @@ use crate::analysis::{
 use crate::histogram::DurationHistogram;
 use crate::reordering::Arrivals;
 
-/// Share of the round trip to one end below which a capture was made near that end.
+/// Share of the round trip to one end below which the capture counts as made near that end.
 const MAX_NEAR_SHARE: f64 = 0.1;
 
 impl FlowDirection {
@@ -98,7 +98,7 @@ fn place(flow: &FlowDirection) -> Place {
     }
 }
 
-/// Returns the time that the path takes for one segment.
+/// Returns the time between two segments at the path's bottleneck rate.
 fn spacing(flow: &FlowDirection, place: Place, clock_step: Duration) -> Option<Duration> {
     let spacing = match place {
         Place::Receiver => flow.here.spacing.mode(),
@@ -108,7 +108,7 @@ fn spacing(flow: &FlowDirection, place: Place, clock_step: Duration) -> Option<D
             estimates.into_iter().flatten().min()
         }
     };
-    // The clock does not show less than its step.
+    // The clock does not resolve less than its step.
     spacing.filter(|&spacing| spacing >= clock_step)
 }
 

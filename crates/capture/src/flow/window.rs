@@ -1,7 +1,7 @@
 //! The receiver's window, and probes of a zero window (RFC 9293, section 3.8.6.1).
 //!
-//! A probe holds an octet that is acknowledged or none at all, as with Linux, or an octet beyond the
-//! window, as with BSD and Windows. It does not count as data before the receiver accepts it.
+//! Linux sends probes with an octet that is already acknowledged, or without data. BSD and Windows
+//! send an octet beyond the window, which does not count as data before the receiver accepts it.
 
 use unruffled_units::{Duration, Instant};
 
@@ -10,11 +10,12 @@ use super::copies::MAX_QUEUE_DELAY;
 use super::scoreboard::{Entry, Fingerprint};
 use crate::packet::Segment;
 
-/// Time within which a sender that waited for the window sends once it has learned that the window is
-/// open.
+/// Maximum time from the arrival of the acknowledgement that opens the window to the next data of a
+/// sender that waits for it.
 const SEND_DELAY: Duration = Duration::from_millis(20);
 
-/// Time within which such a sender sends if the round trip to it is not known.
+/// Maximum time from the passing of that acknowledgement to the next data, if the round trip from the
+/// capture point to the sender is not known.
 const SEND_DELAY_WITHOUT_RTT: Duration = Duration::from_millis(500);
 
 /// The receiver's window, and the probes of it.
@@ -26,7 +27,7 @@ pub(super) struct ReceiverWindow {
     edge: Option<u64>,
     /// Largest window offered, in octets.
     pub(super) largest: u64,
-    /// Data beyond the window, which the receiver may yet accept.
+    /// Data beyond the window, which the receiver may still accept.
     pending: Option<ProbeData>,
     /// The last probe or keep-alive.
     last_probe: Option<Fingerprint>,
@@ -43,7 +44,7 @@ struct ProbeData {
 }
 
 impl ReceiverWindow {
-    /// Returns whether the receiver offers no window.
+    /// Returns whether the receiver offers a window of zero.
     pub(super) fn is_zero(&self) -> bool {
         self.offered == Some(0)
     }
@@ -111,8 +112,8 @@ impl FlowDirection {
 
     /// Returns whether a packet is a copy of the last probe.
     fn is_copied_probe(&self, packet: Fingerprint) -> bool {
-        // Without a unique identification and a clock that separates probes, the capture as a whole
-        // decides: either it holds most packets twice, or it does not.
+        // If neither the identification nor the clock separates probes, a packet counts as a copy if
+        // the capture holds most packets twice.
         let recognisable = self.clues.ip_ids.is_unique(packet)
             || self.clues.clock_step < MAX_QUEUE_DELAY
             || self.counts.most_are_duplicates();

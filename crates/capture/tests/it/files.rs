@@ -26,7 +26,7 @@ fn packet(number: u64) -> Vec<u8> {
         .tcp(4000, 80, number as u32 * 100, 1000)
         .ack(1)
         .write(&mut octets, &[0; 100])
-        .expect("memory accepts it");
+        .expect("writing to memory succeeds");
     octets.truncate(60);
     octets
 }
@@ -42,11 +42,12 @@ fn pcap(ts_resolution: TsResolution, endianness: Endianness) -> Vec<u8> {
         datalink: DataLink::ETHERNET,
         ..PcapHeader::default()
     };
-    let mut writer = PcapWriter::with_header(Vec::new(), header).expect("memory accepts it");
+    let mut writer =
+        PcapWriter::with_header(Vec::new(), header).expect("writing to memory succeeds");
     for number in 0..PACKETS {
         writer
             .write_packet(&PcapPacket::new_owned(at(number), 154, packet(number)))
-            .expect("memory accepts it");
+            .expect("writing to memory succeeds");
     }
     writer.into_writer()
 }
@@ -55,16 +56,16 @@ fn pcapng(endianness: Endianness) -> Vec<u8> {
     pcapng_of(endianness, vec![InterfaceDescriptionOption::IfTsResol(9)])
 }
 
-/// Begins a section with one interface.
+/// Returns a writer that has begun a section with one interface.
 fn pcapng_head(
     endianness: Endianness,
     options: Vec<InterfaceDescriptionOption<'static>>,
 ) -> PcapNgWriter<Vec<u8>> {
     let mut writer =
-        PcapNgWriter::with_endianness(Vec::new(), endianness).expect("memory accepts it");
+        PcapNgWriter::with_endianness(Vec::new(), endianness).expect("writing to memory succeeds");
     let interface =
         InterfaceDescriptionBlock { linktype: DataLink::ETHERNET, snaplen: 60, options };
-    writer.write_pcapng_block(interface).expect("memory accepts it");
+    writer.write_pcapng_block(interface).expect("writing to memory succeeds");
     writer
 }
 
@@ -78,7 +79,7 @@ fn pcapng_of(endianness: Endianness, options: Vec<InterfaceDescriptionOption<'st
             data: packet(number).into(),
             options: Vec::new(),
         };
-        writer.write_pcapng_block(block).expect("memory accepts it");
+        writer.write_pcapng_block(block).expect("writing to memory succeeds");
     }
     writer.into_inner()
 }
@@ -113,8 +114,8 @@ fn pcapng_with_obsolete_blocks(endianness: Endianness) -> Vec<u8> {
 
 fn gzip(octets: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(octets).expect("memory accepts it");
-    encoder.finish().expect("memory accepts it")
+    encoder.write_all(octets).expect("writing to memory succeeds");
+    encoder.finish().expect("writing to memory succeeds")
 }
 
 /// A reader that returns one octet at a time, like a slow pipe.
@@ -217,7 +218,7 @@ fn a_damaged_capture_is_read_up_to_the_damage() {
 }
 
 #[test]
-fn other_files_are_rejected() {
+fn files_that_are_not_captures_are_rejected() {
     assert_eq!(analysed(b""), Err(Error::Empty));
     assert_eq!(analysed(&gzip(b"")), Err(Error::Empty));
     assert_eq!(analysed(b"name = \"rr-3\"\nduration = \"10 s\"\n"), Err(Error::NoCapture));
@@ -230,10 +231,9 @@ fn damage_in_an_obsolete_packet_block_is_reported() {
     let whole = pcapng_with_obsolete_blocks(Endianness::Little);
     // An Ethernet frame cut off after 60 octets has no padding.
     let last = whole.len() - (12 + 20 + 60 + 12);
-    for (at, octet, what) in [
-        (8, 7, "a packet of an interface that is not there"),
-        (20, 73, "a packet longer than its block"),
-    ] {
+    for (at, octet, what) in
+        [(8, 7, "a packet of an unknown interface"), (20, 73, "a packet longer than its block")]
+    {
         let mut octets = whole.clone();
         octets[last + at] = octet;
         let (analysis, damage) = analysed(&octets).unwrap();
@@ -253,9 +253,9 @@ fn a_short_snap_length_cuts_off_options() {
         .tcp(4000, 80, 100, 1000)
         .ack(1)
         .options(&[Noop, Noop, Timestamp(1, 2)])
-        .expect("they fit")
+        .expect("the options fit")
         .write(&mut octets, &[])
-        .expect("memory accepts it");
+        .expect("writing to memory succeeds");
     for (captured, cut) in [(64, true), (octets.len(), false)] {
         let length = octets.len() as u32;
         let data = &octets[..captured];

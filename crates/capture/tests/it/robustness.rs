@@ -9,12 +9,12 @@ use unruffled_capture::{
 };
 use unruffled_units::Instant;
 
-const SMALL: Limits =
+const SMALL_LIMITS: Limits =
     Limits { connections: 3, segments: 16, all_segments: 40, reported: 4, dots: 8 };
 
 fn analysed(octets: Vec<u8>) -> Result<(Analysis, Option<Error>), Error> {
     let source = Source::new(Box::new(Cursor::new(octets)), None)?;
-    let mut analyzer = Analyzer::new(SMALL);
+    let mut analyzer = Analyzer::new(SMALL_LIMITS);
     let damage = read(source, |frame| analyzer.frame(frame))?;
     Ok((analyzer.finish(), damage))
 }
@@ -65,7 +65,7 @@ proptest! {
 
     #[test]
     fn counts_of_any_packets_are_consistent(packets in proptest::collection::vec(packets(), 1..200)) {
-        let mut analyzer = Analyzer::new(SMALL);
+        let mut analyzer = Analyzer::new(SMALL_LIMITS);
         let mut at = 0;
         for (back, port, later, segment, id) in &packets {
             at += u64::from(*later) * 3_000_000;

@@ -15,7 +15,7 @@ fn client_data(analysis: &Analysis) -> &Direction {
     directions
         .into_iter()
         .find(|direction| direction.from.port() == 40_000)
-        .expect("it was captured")
+        .expect("the client's data is in the capture")
 }
 
 /// Returns whether packets show in which order they were sent, or their round trip is known.
@@ -35,18 +35,18 @@ fn is_rtt_known(plan: &Plan) -> bool {
 /// Returns whether something distinguishes a copy from a retransmission.
 fn are_copies_recognisable(plan: &Plan) -> bool {
     let numbered = matches!(plan.ids, Ids::Counter(_) | Ids::Busy(_) | Ids::Random);
-    // A copy passes on the way, before its packet is acknowledged.
+    // A copy must pass the capture point before its packet is acknowledged.
     if let Copies::Routers(_, us) | Copies::Reversed(_, us) = plan.copies
         && u64::from(us) >= plan.rtt_us
     {
         return false;
     }
-    let soon = match plan.copies {
+    let follows_closely = match plan.copies {
         Copies::None => true,
         Copies::Interface(us) => us < 1000 && u64::from(us) < plan.rtt_us / 4,
         Copies::Routers(_, us) | Copies::Reversed(_, us) => u64::from(us) < plan.rtt_us / 2,
     };
-    plan.copies == Copies::None || numbered || soon && plan.clock_us == 1
+    plan.copies == Copies::None || numbered || follows_closely && plan.clock_us == 1
 }
 
 /// Returns the differences between the truth and the analysis.

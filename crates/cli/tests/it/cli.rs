@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::command::{files, prints, refusal, unruffled, write};
 
 /// Arguments of a short comparison.
-const SHORT: [&str; 7] =
+const SHORT_COMPARISON: [&str; 7] =
     ["rr-3", "--duration", "20 s", "--seeds", "2", "--variants", "sack,rr-ta,rack"];
 
 fn folder() -> TempDir {
@@ -256,7 +256,7 @@ fn an_existing_file_stays_until_the_run_is_done() {
     let base = ["compare", "--report", "old.html"];
     refusal(&folder, &[&base[..], &unwritable].concat());
     assert_eq!(fs::read(folder.path().join("old.html")).expect("is there"), old);
-    prints(&folder, &[&base[..], &SHORT].concat());
+    prints(&folder, &[&base[..], &SHORT_COMPARISON].concat());
     assert!(fs::read(folder.path().join("old.html")).expect("is there").len() > 1000);
     assert_eq!(files(&folder), ["old.html"]);
 
@@ -293,7 +293,8 @@ fn the_report_is_named_after_the_scenario() {
     write(&folder, "my.toml", scenario("name", "\"../a b\""));
     prints(&folder, &["compare", "my.toml"]);
     assert_eq!(files(&folder), ["my.toml", "unruffled-..-a-b.html"]);
-    let output = unruffled(&folder, &[&["compare"][..], &SHORT].concat()).output().expect("runs");
+    let output =
+        unruffled(&folder, &[&["compare"][..], &SHORT_COMPARISON].concat()).output().expect("runs");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "report: unruffled-rr-3.html\n");
 }
 
@@ -302,7 +303,7 @@ fn the_report_is_named_after_the_scenario() {
 fn names_are_printed_without_control_characters() {
     let folder = folder();
     let odd = ["--report", "a\u{1b}[2J.html", "--thresholds", "b\n.svg"];
-    let mut command = unruffled(&folder, &[&["compare"][..], &SHORT, &odd].concat());
+    let mut command = unruffled(&folder, &[&["compare"][..], &SHORT_COMPARISON, &odd].concat());
     let output = command.output().expect("runs");
     assert!(output.status.success());
     let message = String::from_utf8(output.stderr).expect("prints UTF-8");
@@ -313,7 +314,7 @@ fn names_are_printed_without_control_characters() {
 #[cfg(target_os = "linux")]
 #[test]
 fn results_are_printed_even_if_the_report_cannot_be_written() {
-    let arguments = [&["compare", "--report", "/dev/full"][..], &SHORT].concat();
+    let arguments = [&["compare", "--report", "/dev/full"][..], &SHORT_COMPARISON].concat();
     let output = unruffled(&folder(), &arguments).output().expect("runs");
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stdout).contains("rr-ta"));
@@ -340,7 +341,7 @@ fn json_is_one_object_with_a_row_for_every_run() {
         "out_of_order_rate",
     ];
     let folder = folder();
-    let text = prints(&folder, &[&["compare", "--json"][..], &SHORT].concat());
+    let text = prints(&folder, &[&["compare", "--json"][..], &SHORT_COMPARISON].concat());
     let document: Value = serde_json::from_str(&text).expect("is JSON and nothing else");
     let rows = document["rows"].as_array().expect("has rows");
     let runs: Vec<(&str, u64)> = rows
@@ -364,7 +365,8 @@ fn json_is_one_object_with_a_row_for_every_run() {
 #[test]
 fn csv_has_the_same_fields_and_runs() {
     let folder = folder();
-    let text = prints(&folder, &[&["compare", "--no-report", "--csv"][..], &SHORT].concat());
+    let text =
+        prints(&folder, &[&["compare", "--no-report", "--csv"][..], &SHORT_COMPARISON].concat());
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("scenario,variant,seed,duration_s,delivered_segments,"), "{text}");
     assert_eq!(lines.len(), 1 + 6);
@@ -438,7 +440,7 @@ fn the_number_of_jobs_changes_nothing() {
         let folder = folder();
         let jobs =
             ["compare", "--json", "--report", "r.html", "--pcap", "p.pcapng", "--jobs", jobs];
-        let text = prints(&folder, &[&jobs[..], &SHORT].concat());
+        let text = prints(&folder, &[&jobs[..], &SHORT_COMPARISON].concat());
         let read = |name: &str| fs::read(folder.path().join(name)).expect("was written");
         (text, read("r.html"), read("p.pcapng"))
     };

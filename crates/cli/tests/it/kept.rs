@@ -5,7 +5,7 @@ use std::fs;
 use crate::command::{files, prints, refusal, unruffled, write};
 use tempfile::TempDir;
 
-const SHORT: [&str; 8] =
+const SHORT_COMPARISON: [&str; 8] =
     ["compare", "rr-3", "--duration", "1 s", "--seeds", "1", "--variants", "sack"];
 
 fn folder() -> TempDir {
@@ -25,14 +25,18 @@ fn messages(folder: &TempDir, arguments: &[&str]) -> String {
 #[test]
 fn a_report_with_a_default_name_gets_a_number_beside_another_run() {
     let folder = folder();
-    let other = [&SHORT[..], &["--set", "tcp.window=20"]].concat();
-    assert_eq!(messages(&folder, &SHORT), "report: unruffled-rr-3.html\n");
+    let other = [&SHORT_COMPARISON[..], &["--set", "tcp.window=20"]].concat();
+    assert_eq!(messages(&folder, &SHORT_COMPARISON), "report: unruffled-rr-3.html\n");
     let first = read(&folder, "unruffled-rr-3.html");
-    assert_eq!(messages(&folder, &SHORT), "report: unruffled-rr-3.html\n", "the same run");
+    assert_eq!(
+        messages(&folder, &SHORT_COMPARISON),
+        "report: unruffled-rr-3.html\n",
+        "the same run"
+    );
     assert_eq!(messages(&folder, &other), "report: unruffled-rr-3-2.html\n");
     assert_eq!(messages(&folder, &other), "report: unruffled-rr-3-2.html\n", "the same run");
     write(&folder, "unruffled-rr-3-3.html", "mine");
-    let third = [&SHORT[..], &["--set", "tcp.window=30"]].concat();
+    let third = [&SHORT_COMPARISON[..], &["--set", "tcp.window=30"]].concat();
     assert_eq!(messages(&folder, &third), "report: unruffled-rr-3-4.html\n");
     assert_eq!(read(&folder, "unruffled-rr-3.html"), first);
     assert_eq!(read(&folder, "unruffled-rr-3-3.html"), b"mine");
@@ -47,10 +51,13 @@ fn a_named_file_replaces_only_files_of_its_kind() {
         "grid.toml",
         "scenario = 'rr-3'\nduration = '1 s'\nseeds = 1\n[grid]\ntcp.window = [9]\n",
     );
-    prints(&folder, &[&SHORT[..], &["--no-report", "--pcap", "packets.pcapng"]].concat());
+    prints(
+        &folder,
+        &[&SHORT_COMPARISON[..], &["--no-report", "--pcap", "packets.pcapng"]].concat(),
+    );
     let packets = read(&folder, "packets.pcapng");
     prints(&folder, &["sweep", "grid.toml", "--store", "runs.sqlite"]);
-    let compare = |more: &[&'static str]| [&SHORT[..], more].concat();
+    let compare = |more: &[&'static str]| [&SHORT_COMPARISON[..], more].concat();
     for (arguments, name) in [
         (compare(&["--report", "mine"]), "a report"),
         (compare(&["--no-report", "--pcap", "mine"]), "a capture"),
@@ -84,15 +91,18 @@ fn a_named_file_replaces_only_files_of_its_kind() {
 #[test]
 fn a_capture_of_another_program_and_a_report_are_not_one_of_ours() {
     let folder = folder();
-    prints(&folder, &[&SHORT[..], &["--report", "r.html"]].concat());
-    let line = refusal(&folder, &[&SHORT[..], &["--no-report", "--pcap", "r.html"]].concat());
+    prints(&folder, &[&SHORT_COMPARISON[..], &["--report", "r.html"]].concat());
+    let line =
+        refusal(&folder, &[&SHORT_COMPARISON[..], &["--no-report", "--pcap", "r.html"]].concat());
     assert!(line.starts_with("unruffled: r.html: there already, and not a capture of"), "{line}");
     // The header of a pcapng file that names no program.
     let head = [&[0x0a_u8, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0][..]];
     let rest: [&[u8]; 2] = [&[0xff; 8], &[28, 0, 0, 0]];
     write(&folder, "theirs.pcapng", [head.concat(), rest.concat()].concat());
-    let line =
-        refusal(&folder, &[&SHORT[..], &["--no-report", "--pcap", "theirs.pcapng"]].concat());
+    let line = refusal(
+        &folder,
+        &[&SHORT_COMPARISON[..], &["--no-report", "--pcap", "theirs.pcapng"]].concat(),
+    );
     assert!(
         line.starts_with("unruffled: theirs.pcapng: there already, and not a capture"),
         "{line}"

@@ -56,10 +56,10 @@ fn folder() -> TempDir {
     folder
 }
 
-const QUICK: [&str; 4] = ["reproduce", "mine.toml", "--quick", "--no-report"];
+const QUICK_REPRODUCTION: [&str; 4] = ["reproduce", "mine.toml", "--quick", "--no-report"];
 
 fn quick(folder: &TempDir, more: &[&str]) -> String {
-    prints(folder, &[&QUICK[..], more].concat())
+    prints(folder, &[&QUICK_REPRODUCTION[..], more].concat())
 }
 
 /// Starts the full run as a process that can be killed.
@@ -171,7 +171,7 @@ fn a_claim_that_no_longer_holds_fails_the_check() {
 
     write(&folder, "more.txt", format!("# what held\n{list}mine-1: SACK is above RR-TCP\n"));
     let failed = |check: &str| {
-        let all = [&QUICK[..], &["--check", check]].concat();
+        let all = [&QUICK_REPRODUCTION[..], &["--check", check]].concat();
         let output = unruffled(&folder, &all).output().expect("runs");
         assert_eq!(output.status.code(), Some(1));
         String::from_utf8(output.stderr).expect("prints UTF-8")
@@ -322,7 +322,7 @@ fn wrong_flags_and_files_are_refused_with_what_was_expected() {
 fn without_a_cache_folder_results_are_not_kept() {
     let folder = folder();
     write(&folder, "cache", "a file where the folder should be");
-    let output = unruffled(&folder, &QUICK).output().expect("runs");
+    let output = unruffled(&folder, &QUICK_REPRODUCTION).output().expect("runs");
     assert!(output.status.success());
     let message = String::from_utf8(output.stderr).expect("prints UTF-8");
     assert_eq!(message.matches('\n').count(), 1, "{message}");
@@ -387,7 +387,7 @@ fn no_output_replaces_the_store_or_the_list() {
         if kept.is_empty() {
             quick(&folder, &[]);
         }
-        let line = refusal(&folder, &[&QUICK[..3], kept, outputs].concat());
+        let line = refusal(&folder, &[&QUICK_REPRODUCTION[..3], kept, outputs].concat());
         assert!(line.starts_with(&format!("unruffled: {expected}")), "{line}");
     }
     for (name, was) in was {

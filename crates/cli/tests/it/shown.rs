@@ -8,7 +8,7 @@ use tempfile::TempDir;
 const GRID: &str = "scenario = 'rr-3'\nvariants = ['sack', 'linux-reordering+cubic']\nseeds = 2\n\
                     duration = '1 s'\n[grid]\ndelayed.fraction = ['1 %', '10 %']\n";
 
-const TWO: &str = "duration = '1 s'\nseeds = 2\nvariants = ['sack', 'linux-reordering+cubic']\n\
+const TWO_SEEDS: &str = "duration = '1 s'\nseeds = 2\nvariants = ['sack', 'linux-reordering+cubic']\n\
                    [topology]\nkind = 'dumbbell'\n[link.source]\nrate = '100 Mbit/s'\ndelay = '1 ms'\n\
                    [link.bottleneck]\nrate = '20 Mbit/s'\ndelay = '20 ms'\nqueue = 100\n\
                    [[traffic]]\nname = 'compared'\ncount = 4\n\
@@ -18,7 +18,7 @@ const TWO: &str = "duration = '1 s'\nseeds = 2\nvariants = ['sack', 'linux-reord
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder for the test");
     write(&folder, "grid.toml", GRID);
-    write(&folder, "two.toml", TWO);
+    write(&folder, "two.toml", TWO_SEEDS);
     let packets =
         ["compare", "--duration", "5 s", "--seeds", "1", "--no-report", "--pcap", "p.pcapng"];
     prints(&folder, &packets);

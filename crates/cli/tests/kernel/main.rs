@@ -1,6 +1,6 @@
 //! Tests of `attach`, `detach`, `run` and `status`. Each command runs in its own network, mount and PID
 //! namespace, so the machine's defaults, /run and pins do not change. Only the registration of the
-//! congestion control is visible outside. Without the rights, tests print that they are skipped.
+//! congestion control is visible outside. Without the required privileges, tests print that they are skipped.
 #![cfg(target_os = "linux")]
 
 #[cfg(feature = "bpf")]

@@ -19,7 +19,7 @@ fn error(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Runs the command, and returns `None` without the rights.
+/// Runs the command, and returns `None` without the required privileges.
 fn run(arguments: &[&str]) -> Option<Output> {
     let output = emulate(arguments).output().expect("runs");
     if is_lack(&error(&output)) {
@@ -121,7 +121,7 @@ fn an_early_signal_keeps_the_left_command_from_starting() {
     let child = child.stderr(Stdio::piped()).spawn().expect("starts");
     std::thread::sleep(Duration::from_millis(800));
     let pid = Pid::from_raw(child.id() as i32).expect("is not 0");
-    // Without the rights, the process has ended.
+    // Without the required privileges, the process has ended.
     let _ = kill_process(pid, Signal::INT);
     let output = child.wait_with_output().expect("ends");
     if is_lack(&error(&output)) {
@@ -165,7 +165,7 @@ fn missing_rights_are_named() {
     let mut command = Command::new(copy);
     command.args(["emulate", "in-order", "--left", "true"]).current_dir("/");
     let unprivileged = command.uid(65_534).gid(65_534).output();
-    // Only root can change its user. Other users lack the rights anyway.
+    // Only root can change its user. Other users lack the privileges anyway.
     let output = unprivileged.or_else(|_| emulate(&["in-order", "--left", "true"]).output());
     let output = output.expect("runs");
     let text = error(&output);

@@ -1,5 +1,5 @@
 //! Tests of `race` and `emulate`, which run in real time: a process of their own, so that simulations do
-//! not delay them. Without the rights to make namespaces they are skipped.
+//! not delay them. Without the privileges to create namespaces they are skipped.
 #![cfg(target_os = "linux")]
 
 mod lack;

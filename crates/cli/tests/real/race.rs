@@ -6,7 +6,7 @@ use crate::lack::is_lack;
 use tempfile::TempDir;
 
 /// A path on which a transfer of a megabyte takes a quarter of a second.
-const QUICK: [&str; 7] = [
+const SHORT_RACE: [&str; 7] = [
     "race",
     "in-order",
     "--set=rate=50Mbit/s",
@@ -29,7 +29,7 @@ fn error(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Runs the command, and returns `None` without the rights.
+/// Runs the command, and returns `None` without the required privileges.
 fn run(folder: &TempDir, arguments: &[&str]) -> Option<Output> {
     let output = unruffled(folder, arguments);
     if is_lack(&error(&output)) {
@@ -43,7 +43,7 @@ fn run(folder: &TempDir, arguments: &[&str]) -> Option<Output> {
 #[test]
 fn the_table_has_a_line_for_each_sender_and_confirms_the_octets() {
     let folder = folder();
-    let Some(output) = run(&folder, &QUICK) else { return };
+    let Some(output) = run(&folder, &SHORT_RACE) else { return };
     let text = String::from_utf8_lossy(&output.stdout);
     for name in ["kernel-reno", "sack", "rr-ta+cubic"] {
         assert_eq!(text.lines().filter(|line| line.starts_with(name)).count(), 1, "{text}");
@@ -75,7 +75,7 @@ fn a_short_transfer_is_compared_with_a_short_one() {
 #[test]
 fn json_has_the_rows_of_a_comparison_with_the_kernels_counters() {
     let folder = folder();
-    let arguments = [&QUICK[..], &["--json", "--no-report", "--seeds=2"]].concat();
+    let arguments = [&SHORT_RACE[..], &["--json", "--no-report", "--seeds=2"]].concat();
     let Some(output) = run(&folder, &arguments) else { return };
     let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let rows = value["rows"].as_array().expect("rows");
@@ -111,7 +111,7 @@ fn the_papers_table_is_repeated_beside_its_numbers() {
 #[test]
 fn a_capture_holds_the_packets_of_all_heats() {
     let folder = folder();
-    let arguments = [&QUICK[..], &["--no-report", "--pcap=all.pcapng"]].concat();
+    let arguments = [&SHORT_RACE[..], &["--no-report", "--pcap=all.pcapng"]].concat();
     let Some(_) = run(&folder, &arguments) else { return };
     let size = std::fs::metadata(folder.path().join("all.pcapng")).expect("a capture").len();
     assert!(size > 3_000_000, "{size}");
@@ -123,7 +123,7 @@ fn a_race_that_does_not_take_place_leaves_an_earlier_capture() {
     let path = folder.path().join("all.pcapng");
     std::fs::write(&path, "earlier").expect("a file");
     let more = ["--no-report", "--pcap=all.pcapng", "--sysctl=net.ipv4.tcp_nothing=1"];
-    let output = unruffled(&folder, &[&QUICK[..], &more].concat());
+    let output = unruffled(&folder, &[&SHORT_RACE[..], &more].concat());
     assert_eq!(output.status.code(), Some(2), "{}", error(&output));
     assert_eq!(error(&output).lines().count(), 1, "{}", error(&output));
     assert_eq!(std::fs::read_to_string(&path).expect("is there"), "earlier");

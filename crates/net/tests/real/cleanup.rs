@@ -79,7 +79,7 @@ fn kill_9_leaves_neither_processes_nor_namespaces() {
         lines.map_while(Result::ok).take_while(|line| !line.contains("ready")).collect();
     let networks: Vec<&str> = lines.iter().filter_map(|l| l.strip_prefix("network ")).collect();
     if networks.is_empty() {
-        eprintln!("skipped: the victim had no rights to make network namespaces");
+        eprintln!("skipped: the victim had no privileges to create network namespaces");
         victim.wait().expect("has ended");
         return;
     }

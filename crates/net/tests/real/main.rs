@@ -1,4 +1,4 @@
-//! Tests with real namespaces and packets. Without the rights to create them, tests print that they are
+//! Tests with real namespaces and packets. Without the privileges to create them, tests print that they are
 //! skipped.
 #![cfg(target_os = "linux")]
 

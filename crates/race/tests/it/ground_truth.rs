@@ -165,7 +165,7 @@ fn in_two_links(case: &Case, first: bool) -> String {
 }
 
 /// Runs a transfer over the case's path and returns the faults in the analyses of its three captures;
-/// `None` without the rights.
+/// `None` without the required privileges.
 fn transferred(case: &Case, first: bool, kernel: bool, length: Length) -> Option<Vec<String>> {
     let scenario = over(case, true, &in_two_links(case, first));
     let competitor = if kernel {

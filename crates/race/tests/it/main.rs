@@ -1,4 +1,4 @@
-//! Races over real packets. Without the rights to make namespaces, these tests are skipped.
+//! Races over real packets. Without the privileges to create namespaces, these tests are skipped.
 #![cfg(target_os = "linux")]
 
 #[path = "../../../lab/tests/it/expected.rs"]

@@ -37,7 +37,7 @@ fn course<'a>(scenario: &'a Scenario, competitors: &'a [Competitor]) -> Course<'
     }
 }
 
-/// Runs the race; returns `None` without the rights.
+/// Runs the race; returns `None` without the required privileges.
 fn run(course: &Course<'_>) -> Option<Finished> {
     record(course, None)
 }

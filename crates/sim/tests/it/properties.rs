@@ -14,7 +14,7 @@ use unruffled_units::{Duration, Instant, Rate};
 
 /// Simulated time within which every transfer must end. With every fifth packet lost in each direction, a
 /// segment may need many timeouts of a minute.
-const LIMIT: Instant = Instant::from_millis(1_000_000_000);
+const DEADLINE: Instant = Instant::from_millis(1_000_000_000);
 
 #[derive(Clone, Debug)]
 struct Case {
@@ -101,7 +101,7 @@ fn run(case: &Case) -> u64 {
         if !more {
             break;
         }
-        assert!(until < LIMIT, "has not ended after {until}");
+        assert!(until < DEADLINE, "has not ended after {until}");
         // Small steps while there are events.
         step = if simulation.now() > before { Duration::from_millis(1) } else { step * 2 };
         until += step;

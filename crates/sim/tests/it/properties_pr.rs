@@ -14,7 +14,7 @@ const NAMES: [&str; 5] =
     ["tcp-pr", "tcp-pr-extreme", "tcp-pr-sack", "ncr-careful", "ncr-aggressive"];
 /// Simulated time within which every transfer must end. With every fifth packet lost in each direction, a
 /// segment may need many timeouts of a minute.
-const LIMIT: Instant = Instant::from_millis(1_000_000_000);
+const DEADLINE: Instant = Instant::from_millis(1_000_000_000);
 
 /// Counts delivered octets, and checks the window at every acknowledgement and the time of every
 /// retransmission.
@@ -130,7 +130,7 @@ proptest! {
             .connection(flow, End::Sender)
             .is_none_or(|sender| sender.acknowledged() < bytes + 1)
         {
-            prop_assert!(until < LIMIT, "has not ended");
+            prop_assert!(until < DEADLINE, "has not ended");
             let before = simulation.now();
             let more = simulation.run(until, &mut witness);
             step = if simulation.now() > before { Duration::from_millis(5) } else { step * 2 };

@@ -6,7 +6,7 @@ use unruffled_sim::{App, End, FlowId, Monitor, Simulation, SourceConfig};
 use unruffled_tcp::{Cause, Config, Event, Variant};
 use unruffled_units::{Duration, Instant, Rate};
 
-const SECONDS: u64 = 60;
+const DURATION_SECONDS: u64 = 60;
 
 /// Counts of the transfer under test.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,11 +71,11 @@ fn run(name: &str) -> Counts {
         c.rto.min = Duration::from_secs(5);
         c.receive_buffer = 1000 * 960;
     });
-    for start in (5..SECONDS).step_by(5) {
+    for start in (5..DURATION_SECONDS).step_by(5) {
         add("sack", &burst, start, Some(500 * 960));
     }
     let mut counts = Counts::default();
-    simulation.run(Instant::ZERO + Duration::from_secs(SECONDS), &mut counts);
+    simulation.run(Instant::ZERO + Duration::from_secs(DURATION_SECONDS), &mut counts);
     println!("{name}: {counts:?}");
     counts
 }

@@ -46,7 +46,7 @@ pub fn decode(bytes: &[u8], checksums: Checksums) -> Result<Packet<'_>, Malforme
         return Err(Malformed::Flags);
     }
     if from == to {
-        // The answer would arrive here and be answered again, without end (the "land" attack).
+        // The answer would arrive here and be answered again in an endless loop (the "land" attack).
         return Err(Malformed::Address);
     }
     let payload = tcp.payload();

@@ -13,7 +13,7 @@ const PROTOCOL: u8 = 6;
 /// Octets of an IPv4 header and of a TCP header, both without options.
 const V4_HEADER: usize = 20;
 const TCP_HEADER: usize = 20;
-/// Most octets of options in a TCP header.
+/// Maximum length of the options in a TCP header, in octets.
 const MAX_OPTIONS: usize = 40;
 
 /// Appends the packet that carries `segment` to `out`, and returns the packet's length.
@@ -34,7 +34,7 @@ pub fn encode(
     Some(len)
 }
 
-/// Appends a packet as [`encode`] does, with the sum over the pseudo header in place of the
+/// Appends a packet as [`encode`] does, with the sum over the pseudo header instead of the
 /// checksum. The device, which may cut the packet into segments, or [`sum_up`] completes it.
 /// Returns the length of the packet and the offset of the TCP header in it.
 pub fn encode_for_offload(

@@ -52,7 +52,7 @@ pub struct Unreached {
     pub to: SocketAddr,
     /// The sequence number of the quoted packet.
     pub seq: SeqNr,
-    /// What could not be reached.
+    /// The kind of destination that could not be reached.
     pub what: Unreachable,
 }
 

@@ -98,7 +98,8 @@ impl Socket {
         let Some(end) = end else { return true };
         let needed = self.receive.storage_until(end);
         let held = self.receive.storage();
-        needed <= held.max(self.receive_most(allowance)) || needed - held <= allowance.promised()
+        needed <= held.max(self.max_receive_storage(allowance))
+            || needed - held <= allowance.promised()
     }
 
     /// Returns whether `segment` carries information besides its payload. Without the payload, any

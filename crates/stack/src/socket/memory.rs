@@ -1,4 +1,4 @@
-//! The memory of a socket: what it is charged for, what its buffers may take, and what it frees.
+//! The memory of a socket: its charge, the bounds of its buffers, and when it frees them.
 
 use std::task::Waker;
 
@@ -8,11 +8,11 @@ use super::Socket;
 use crate::budget::{self, Allowance};
 
 impl Socket {
-    /// Returns the octets that the socket is charged for, and replaces them by its present use.
+    /// Charges the socket for its present use. Returns the octets charged before and now.
     pub(crate) fn recharge(&mut self) -> (usize, usize) {
-        let takes = budget::CONNECTION + self.octets();
-        let had = std::mem::replace(&mut self.account.charged, takes);
-        (had, takes)
+        let now = budget::CONNECTION + self.octets();
+        let before = std::mem::replace(&mut self.account.charged, now);
+        (before, now)
     }
 
     pub(crate) fn charged(&self) -> usize {
@@ -44,8 +44,8 @@ impl Socket {
         now: Instant,
         wakers: &mut Vec<Waker>,
     ) -> bool {
-        let rests = now.since(self.account.used) >= idle;
-        if rests {
+        let is_idle = now.since(self.account.used) >= idle;
+        if is_idle {
             self.shrink();
         }
         if self.waiting.is_starved() {
@@ -53,20 +53,20 @@ impl Socket {
             self.waiting.wake_writers(wakers);
         }
         // What remains of the tables is in use until the next activity.
-        self.flags.inspected = !rests || self.octets() > 0 || self.waiting.is_starved();
+        self.flags.inspected = !is_idle || self.octets() > 0 || self.waiting.is_starved();
         self.flags.inspected
     }
 
-    /// Returns what the send buffer's storage may grow to.
-    pub(super) fn send_most(&self, allowance: Allowance) -> usize {
+    /// Returns the size to which the send buffer's storage may grow, in octets.
+    pub(super) fn max_send_storage(&self, allowance: Allowance) -> usize {
         let cwnd = self.connection.window().cwnd * f64::from(self.connection.max_payload());
         let window = self.connection.in_flight().max(cwnd as u64);
         let allowance = allowance.with_tables(self.connection.max_payload());
         allowance.for_size(self.options.send_buffer).to_send(window)
     }
 
-    /// Returns what the receive buffer's storage may grow to.
-    pub(super) fn receive_most(&self, allowance: Allowance) -> usize {
+    /// Returns the size to which the receive buffer's storage may grow, in octets.
+    pub(super) fn max_receive_storage(&self, allowance: Allowance) -> usize {
         allowance.for_size(self.options.receive_buffer).to_receive(self.receive.start())
     }
 
@@ -75,20 +75,20 @@ impl Socket {
         self.tables = budget::tables(self.send.storage(), self.connection.max_payload());
     }
 
-    /// Frees empty buffers that are larger than they may grow now.
+    /// Frees empty buffers that are larger than their present bounds.
     fn free_empty(&mut self, allowance: Allowance) {
         let storage = self.send.storage();
-        if storage > 0 && self.send.is_empty() && storage > self.send_most(allowance) {
+        if storage > 0 && self.send.is_empty() && storage > self.max_send_storage(allowance) {
             self.send.shrink();
             self.charge_tables();
         }
         let storage = self.receive.storage();
-        if storage > 0 && self.receive.is_empty() && storage > self.receive_most(allowance) {
+        if storage > 0 && self.receive.is_empty() && storage > self.max_receive_storage(allowance) {
             self.receive.shrink();
         }
     }
 
-    /// Frees what the buffers and the tables do not need for their contents.
+    /// Shrinks the buffers and the tables to their contents.
     fn shrink(&mut self) {
         self.connection.shrink();
         self.send.shrink();

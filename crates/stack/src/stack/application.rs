@@ -1,4 +1,4 @@
-//! What applications do with a stack.
+//! Calls of applications: listen, connect, accept, read and write.
 
 use std::net::SocketAddr;
 use std::task::{Poll, Waker};
@@ -15,7 +15,7 @@ use crate::listener::Listener;
 use crate::options::Options;
 use crate::socket::{Owner, Socket};
 
-/// Most octets that one call copies, since other callers wait for the stack meanwhile.
+/// Maximum number of octets that one call copies, since other callers wait for the stack meanwhile.
 const MAX_COPY: usize = 256 << 10;
 
 /// Listeners.
@@ -200,8 +200,8 @@ impl Stack {
         if out.is_empty() {
             return Poll::Ready(Ok(0));
         }
-        let most = out.len().min(MAX_COPY);
-        let read = socket.read(&mut out[..most]);
+        let len = out.len().min(MAX_COPY);
+        let read = socket.read(&mut out[..len]);
         if read > 0 {
             // The window may be open again.
             self.turns.push(id, &mut self.connections);

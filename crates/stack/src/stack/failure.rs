@@ -1,4 +1,4 @@
-//! What remains of a stack after a panic in the middle of its work.
+//! State of a stack after a panic in the middle of its work.
 
 use super::{Condition, Stack};
 

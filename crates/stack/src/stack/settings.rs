@@ -1,4 +1,4 @@
-//! What applications read and set of connections and listeners.
+//! Properties of connections and listeners that applications read and set.
 
 use unruffled_tcp::Connection;
 use unruffled_units::Instant;
@@ -27,10 +27,10 @@ impl Stack {
         self.connections.get(id).map(Socket::connection)
     }
 
-    /// Returns the state of the connection and what has happened in it.
+    /// Returns the state of the connection and the counts of its events.
     ///
     /// # Errors
-    /// As [`Stack::ends`].
+    /// Same as [`Stack::ends`].
     pub fn info(&self, id: ConnectionId) -> Result<Info, StackError> {
         self.connections.existing(id, self.condition.missing()).map(Socket::info)
     }
@@ -38,7 +38,7 @@ impl Stack {
     /// Returns the connection's settings.
     ///
     /// # Errors
-    /// As [`Stack::ends`].
+    /// Same as [`Stack::ends`].
     pub fn options(&self, id: ConnectionId) -> Result<Options, StackError> {
         self.connections.existing(id, self.condition.missing()).map(Socket::options)
     }
@@ -46,7 +46,7 @@ impl Stack {
     /// Changes the connection's settings, with immediate effect.
     ///
     /// # Errors
-    /// As [`Stack::ends`].
+    /// Same as [`Stack::ends`].
     pub fn set_options(
         &mut self,
         id: ConnectionId,
@@ -58,7 +58,7 @@ impl Stack {
         let mut options = socket.options();
         change(&mut options);
         socket.apply(options.bounded(&self.config), now);
-        // Segments may leave now, writers may write, and timers have changed.
+        // Segments may be sent now, writers may write, and timers have changed.
         self.after(id);
         Ok(())
     }
@@ -66,7 +66,7 @@ impl Stack {
     /// Returns the sizes of the connection's buffers.
     ///
     /// # Errors
-    /// As [`Stack::ends`].
+    /// Same as [`Stack::ends`].
     pub fn buffer_sizes(&self, id: ConnectionId) -> Result<BufferSizes, StackError> {
         self.connections.existing(id, self.condition.missing()).map(Socket::buffer_sizes)
     }
@@ -83,7 +83,7 @@ impl Stack {
     /// has ended keep theirs.
     ///
     /// # Errors
-    /// As [`Stack::listener_options`].
+    /// Same as [`Stack::listener_options`].
     pub fn set_listener_options(
         &mut self,
         id: ListenerId,
@@ -100,7 +100,7 @@ impl Stack {
     /// Returns the sizes of the buffers that the listener's connections start with.
     ///
     /// # Errors
-    /// As [`Stack::listener_options`].
+    /// Same as [`Stack::listener_options`].
     pub fn listener_buffer_sizes(&self, id: ListenerId) -> Result<BufferSizes, StackError> {
         let options = self.listener_options(id)?;
         let config = &self.config.connection;

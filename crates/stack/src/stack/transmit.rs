@@ -9,7 +9,7 @@ use crate::codec;
 use crate::departure::{Departure, Offload};
 use crate::ids::ConnectionId;
 
-/// Most octets of payload in joined segments: with all headers they stay below 65,536.
+/// Maximum payload of joined segments, in octets: with all headers they stay below 65,536.
 const MAX_JOINED_OCTETS: u32 = 65_000;
 
 impl Stack {
@@ -19,7 +19,7 @@ impl Stack {
         self.poll_departure(false, now, out).map(|departure| departure.len)
     }
 
-    /// Appends the next packet to `out`. With `offload`, consecutive segments leave as one packet,
+    /// Appends the next packet to `out`. With `offload`, consecutive segments are sent as one packet,
     /// and the device fills in the checksums; without, it equals [`Stack::poll_transmit`].
     pub fn poll_departure(
         &mut self,
@@ -37,7 +37,7 @@ impl Stack {
 
     /// Appends the next packet to `out` without its checksum, which [`codec::sum_up`] fills in
     /// where the device does not. A driver can thus complete checksums after it has released its
-    /// lock on the stack. With `join`, consecutive segments leave as one packet.
+    /// lock on the stack. With `join`, consecutive segments are sent as one packet.
     pub fn poll_unsummed(
         &mut self,
         join: bool,

@@ -46,7 +46,7 @@ impl Server {
         let mut packet = Vec::new();
         let third = Segment { seq: syn.seq.add(1), mss: None, sack_permitted: false, ..syn };
         let syn = Segment { flags: Flags { syn: true, ..Flags::default() }, ..syn };
-        encode(peer, local, &syn, (&[], &[]), &mut packet).expect("it fits");
+        encode(peer, local, &syn, (&[], &[]), &mut packet).expect("the packet fits");
         let _ = stack.receive(&packet, Checksums::Verify, now);
         let mut out = Vec::new();
         stack.poll_transmit(now, &mut out).expect("a SYN-ACK");
@@ -54,7 +54,7 @@ impl Server {
         let ack = answer.segment.seq.add(1);
         packet.clear();
         let third = Segment { ack, ..third };
-        encode(peer, local, &third, (&[], &[]), &mut packet).expect("it fits");
+        encode(peer, local, &third, (&[], &[]), &mut packet).expect("the packet fits");
         let _ = stack.receive(&packet, Checksums::Verify, now);
         let Poll::Ready(Ok(id)) = stack.poll_accept(listener, Waker::noop()) else {
             panic!("no connection")
@@ -62,7 +62,7 @@ impl Server {
         Self { stack, id, now, local, peer, ack }
     }
 
-    /// Receives a packet, and lets its answer leave.
+    /// Receives a packet and sends its answer.
     fn receive(&mut self, segment: Segment, payload: &[u8]) -> &mut Self {
         self.reports(segment, payload);
         self
@@ -74,13 +74,14 @@ impl Server {
         self.sent()
     }
 
-    /// Receives a packet, and returns how soon its answer must leave.
+    /// Receives a packet and returns the urgency of its answer.
     fn urgency(&mut self, segment: Segment, payload: &[u8]) -> Urgency {
         self.now += Duration::from_millis(1);
         let len = payload.len() as u32;
         let segment = Segment { ack: self.ack.at(u64::from(segment.ack.0)), len, ..segment };
         let mut packet = Vec::new();
-        encode(self.peer, self.local, &segment, (payload, &[]), &mut packet).expect("it fits");
+        encode(self.peer, self.local, &segment, (payload, &[]), &mut packet)
+            .expect("the packet fits");
         self.stack.receive(&packet, Checksums::Verify, self.now)
     }
 
@@ -107,8 +108,8 @@ impl Server {
         variables.iter().find(|variable| variable.name == "reo_wnd_mult").map(|found| found.value)
     }
 
-    fn read(&mut self, most: usize) -> String {
-        let mut out = vec![0; most];
+    fn read(&mut self, len: usize) -> String {
+        let mut out = vec![0; len];
         match self.stack.poll_read(self.id, Waker::noop(), &mut out) {
             Poll::Ready(Ok(len)) => String::from_utf8_lossy(&out[..len]).into_owned(),
             other => format!("{other:?}"),

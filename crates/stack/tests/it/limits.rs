@@ -111,7 +111,7 @@ fn the_tables_of_many_segments_are_charged_and_freed() {
         panic!("no connection")
     };
     let tables = |server: &Server| server.stack.connection(id).map(Connection::table_octets);
-    let mut most = 0;
+    let mut max = 0;
     let mut sent = Vec::new();
     for round in 0..20 {
         for Segment { len, .. } in sent.drain(..) {
@@ -124,9 +124,9 @@ fn the_tables_of_many_segments_are_charged_and_freed() {
         sent = server.sent_segments();
         let (charged, taken) = (server.stack.usage().octets, tables(&server).unwrap_or(0));
         assert!(charged - empty >= taken, "{charged} for {taken}");
-        most = most.max(taken);
+        max = max.max(taken);
     }
-    assert!(most > 20_000, "{most} octets of tables");
+    assert!(max > 20_000, "{max} octets of tables");
     server.wait(3);
     assert_eq!(tables(&server), Some(0));
     assert!(server.stack.usage().octets <= empty + 4096, "{}", server.stack.usage().octets);

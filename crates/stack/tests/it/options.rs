@@ -1,4 +1,4 @@
-//! The settings of single connections: each takes effect at once on a connection that lasts.
+//! Options of single connections: each takes effect at once on an open connection.
 
 use std::task::{Poll, Waker};
 
@@ -46,9 +46,9 @@ fn error(server: &Server, id: ConnectionId) -> Option<Error> {
     server.stack.connection(id).unwrap().error()
 }
 
-/// RFC 9293, section 3.7.4. Data that waits leaves once the option is set.
+/// RFC 9293, section 3.7.4. Setting the option releases data that waits.
 #[test]
-fn with_nodelay_small_segments_leave_at_once() {
+fn with_nodelay_small_segments_are_sent_at_once() {
     let mut server = Server::new();
     let (id, _) = server.accept();
     assert!(!server.stack.options(id).unwrap().nodelay);
@@ -106,9 +106,9 @@ fn a_silent_peer_is_probed_while_the_option_is_set() {
 /// RFC 9293, section 3.8.3: "closed ... if data is not successfully delivered within the timeout".
 #[test]
 fn a_connection_ends_when_data_stays_unacknowledged_for_the_user_timeout() {
-    // The option is set before data is sent, or while it waits: to less, to more, and to less than
-    // the time that has passed. The numbers are seconds: the first timeout, the time of the change
-    // after the data, the new timeout, and the end.
+    // The option is changed before data is sent or while it is unacknowledged: to a shorter time, to
+    // a longer one, and to less than has already passed. The columns are seconds: the first timeout,
+    // the time from the data to the change, the new timeout, and the time from the data to the end.
     let cases = [
         (None, 0, 5, 5),
         (None, 3, 5, 5),
@@ -127,7 +127,7 @@ fn a_connection_ends_when_data_stays_unacknowledged_for_the_user_timeout() {
         server.wait(after);
         set(&mut server, id, |options| options.user_timeout = Some(secs(timeout)));
         assert_eq!(server.sent(), []);
-        // Without a timeout before, the time counts from the change.
+        // If no timeout was set before, the time counts from the change.
         let end = if first.is_none() { (after + timeout).max(end) } else { end };
         let case = format!("{first:?} s, after {after} s {timeout} s");
         server.wait(end - after - 1);
@@ -189,7 +189,7 @@ fn a_send_buffer_size_takes_effect_at_once() {
     let [client, server] = net.pair();
     let stack = &mut net.stacks[CLIENT];
     assert_eq!(stack.buffer_sizes(client).unwrap().send, 4 << 20);
-    assert_eq!(fill(stack, client), 32 << 10, "no data has gone through it");
+    assert_eq!(fill(stack, client), 32 << 10, "before any data has passed through it");
     stack.set_options(client, net.now, |options| options.send_buffer = Some(1_000_000)).unwrap();
     assert_eq!(stack.buffer_sizes(client).unwrap().send, 1_000_000);
     assert_eq!(fill(stack, client), 1_000_000 - (32 << 10));
@@ -342,7 +342,7 @@ fn a_lingering_connection_is_reset_unless_everything_is_acknowledged_in_time() {
         server.stack.release(id);
         server.sent();
         if acknowledged {
-            // Data and FIN are acknowledged: the peer has the time of any orphan to close.
+            // Data and FIN are acknowledged, so only the timeout of orphaned connections remains.
             server.receive(".", 5001, next.add(9));
         }
         server.wait(2);
@@ -353,7 +353,7 @@ fn a_lingering_connection_is_reset_unless_everything_is_acknowledged_in_time() {
     }
 }
 
-/// The largest number stands for no bound.
+/// `usize::MAX` means that there is no bound.
 #[test]
 fn a_stack_without_bounds_carries_data() {
     let mut server = Server::with(1, |config| {

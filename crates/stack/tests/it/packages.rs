@@ -1,4 +1,4 @@
-//! The crate builds without I/O: its tree of packages has no runtime and no device.
+//! The crate builds without I/O: its dependency tree has no async runtime and no device library.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -23,7 +23,7 @@ fn the_stack_needs_no_runtime_and_no_device() {
         assert!(!packages.contains(unwanted), "{unwanted} is among {packages:?}");
     }
     // The crate, `unruffled-tcp` and `unruffled-units`; etherparse and arrayvec; getrandom, cfg-if
-    // and libc; hashbrown; siphasher; rand_xoshiro and rand_core; strsim; thiserror and its macro's
-    // five.
+    // and libc; hashbrown; siphasher; rand_xoshiro and rand_core; strsim; thiserror and the five
+    // packages of its macro.
     assert!(packages.len() <= 19, "{} packages: {packages:?}", packages.len());
 }

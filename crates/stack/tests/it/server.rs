@@ -73,7 +73,8 @@ impl Server {
     pub(crate) fn receive_segment(&mut self, segment: &Segment, payload: &[u8]) {
         let segment = Segment { len: payload.len() as u32, ..*segment };
         let mut packet = Vec::new();
-        encode(self.peer, self.local, &segment, (payload, &[]), &mut packet).expect("it fits");
+        encode(self.peer, self.local, &segment, (payload, &[]), &mut packet)
+            .expect("the packet fits");
         let _ = self.stack.receive(&packet, Checksums::Verify, self.now);
     }
 

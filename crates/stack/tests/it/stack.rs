@@ -187,7 +187,7 @@ fn port_unreachable_ends_an_attempt_but_no_established_connection() {
         etherparse::PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
             .icmpv4_raw(3, 3, [0; 4])
             .write(&mut message, &quoted[..28])
-            .expect("it fits");
+            .expect("the packet fits");
         message
     };
     let mut server = Server::new();

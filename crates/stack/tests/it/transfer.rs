@@ -117,8 +117,8 @@ fn a_reader_that_pauses_stops_the_writer_and_nothing_is_lost() {
         });
         let held = net.stacks[SERVER].connection(accepted).unwrap().readable();
         assert!(holds.contains(&held), "the window is full and closed: {held}");
-        let most = read + 2 * *holds.end() as usize + (1 << 20);
-        assert!(written <= most, "{written} octets accepted from the writer");
+        let max = read + 2 * *holds.end() as usize + (1 << 20);
+        assert!(written <= max, "{written} octets accepted from the writer");
     }
     net.run_until(Duration::from_secs(20), |net| {
         while let Poll::Ready(n) = net.stacks[SERVER].poll_read(accepted, waker(), &mut out) {
@@ -236,7 +236,7 @@ fn a_thousand_connections_one_after_another_leave_nothing_behind() {
     }
 }
 
-/// Most octets that one call copies.
+/// Maximum number of octets that one call copies.
 const MAX_COPY: usize = 256 << 10;
 
 #[test]

@@ -12,7 +12,7 @@ pub(super) fn acceptable(seq: u64, len: u32, next: u64, window: u64) -> bool {
     }
 }
 
-/// Returns whether an unacceptable segment without text at `seq` may come from a peer whose numbers
+/// Returns whether an unacceptable segment without data at `seq` may come from a peer whose numbers
 /// are off by one, when `next` is expected and the window ends at `edge`. Such a peer does not
 /// count the octet of a window probe as sent until it is acknowledged, or its FIN follows the end
 /// of the window. If both ends are in such a state, each would drop the other's acknowledgement and
@@ -49,12 +49,12 @@ mod tests {
     }
 
     #[test]
-    fn text_at_a_closed_window_is_unacceptable() {
+    fn data_at_a_closed_window_is_unacceptable() {
         assert!(!acceptable(100, 1, 100, 0));
     }
 
     #[test]
-    fn text_at_an_open_window_must_overlap_it() {
+    fn data_at_an_open_window_must_overlap_it() {
         assert!(!acceptable(90, 10, 100, 50), "all of it is old");
         assert!(acceptable(90, 11, 100, 50), "its last octet is new");
         assert!(acceptable(100, 50, 100, 50));

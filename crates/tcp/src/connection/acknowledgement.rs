@@ -38,10 +38,10 @@ impl PeerWindow {
         self.wl2 = ack;
     }
 
-    /// "SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ and SND.WL2 =< SEG.ACK)". Of two segments with the
-    /// same numbers, the one that arrives last may be the older one. Then only a larger window
-    /// counts, or, as in Linux, a closed one, which a peer out of memory sends. If that was the
-    /// older segment, the window probe corrects it.
+    /// Returns whether the window of a segment is current: "SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ
+    /// and SND.WL2 =< SEG.ACK)". Of two segments with the same numbers, the one that arrives last
+    /// may be the older one. Then only a larger window counts, or, as in Linux, a closed one, which
+    /// a peer out of memory sends. If that was the older segment, the window probe corrects it.
     fn is_current(&self, seq: u64, ack: u64, larger_or_closed: bool) -> bool {
         self.wl1 < seq
             || (self.wl1 == seq && (self.wl2 < ack || (self.wl2 == ack && larger_or_closed)))
@@ -73,7 +73,7 @@ impl<O: Observer> Arrival<'_, O> {
             return Err(Ignored::UnacceptableAck);
         };
         let Some(acked) = acked else {
-            // It acknowledges nothing of the stream, but its other fields count.
+            // The segment acknowledges nothing of the stream, but its other fields count.
             return Ok(());
         };
         self.connection.sender.check_window_probe(acked);

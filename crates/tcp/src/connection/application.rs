@@ -15,7 +15,7 @@ impl Connection {
         }
     }
 
-    /// Returns how many octets were written and never sent.
+    /// Returns how many octets were written but not yet sent.
     pub fn unsent(&self) -> u64 {
         self.sender.stream.written().saturating_sub(self.sender.stream.nxt())
     }
@@ -26,7 +26,7 @@ impl Connection {
         self.receiver.read(octets);
     }
 
-    /// Returns how many octets have arrived in order and were not read.
+    /// Returns how many octets have arrived in order but were not yet read.
     pub fn readable(&self) -> u64 {
         self.receiver.readable()
     }

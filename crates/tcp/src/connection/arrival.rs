@@ -64,7 +64,8 @@ impl<O: Observer> Arrival<'_, O> {
             && !self.connection.clock.on()
     }
 
-    /// Does what [`Self::arrives`] does, for a segment that [`Self::is_expected`].
+    /// Handles a segment for which [`Self::is_expected`] returned true, with the result of
+    /// [`Self::arrives`].
     #[inline(always)]
     fn on_expected(&mut self) {
         let offset = self.connection.receiver.next();
@@ -150,7 +151,7 @@ impl<O: Observer> Arrival<'_, O> {
         if self.segment.len == 0 && !flags.fin {
             return Ok(());
         }
-        self.on_text(offset)
+        self.on_data(offset)
     }
 
     /// Returns the stream offset at which the segment begins, if its timestamp and its sequence
@@ -203,7 +204,7 @@ impl<O: Observer> Arrival<'_, O> {
 
     /// Processes the rest of an acceptable segment after its acknowledgement: text, and a FIN.
     #[inline(always)]
-    fn on_text(&mut self, offset: u64) -> Result<(), Ignored> {
+    fn on_data(&mut self, offset: u64) -> Result<(), Ignored> {
         let fin = self.segment.flags.fin;
         if fin && self.connection.state == State::TimeWait {
             // "The only thing that can arrive in this state is a retransmission of the remote FIN.

@@ -47,17 +47,17 @@ impl SegmentRoom {
     }
 
     /// Returns how many SACK blocks fit beside the other options.
-    pub(super) fn most_blocks(&self) -> usize {
+    pub(super) fn max_blocks(&self) -> usize {
         if self.timestamps { 3 } else { SackBlocks::CAPACITY }
     }
 
     /// Returns how many SACK blocks fit beside `len` octets of payload.
     pub(super) fn blocks_beside(&self, len: u32) -> usize {
-        let most = self.most_blocks();
+        let max = self.max_blocks();
         if !self.count_options {
-            return most;
+            return max;
         }
-        (1..=most).rev().find(|&blocks| len <= self.payload(blocks)).unwrap_or(0)
+        (1..=max).rev().find(|&blocks| len <= self.payload(blocks)).unwrap_or(0)
     }
 }
 

@@ -17,7 +17,7 @@ const ISN_DISTANCE: u32 = 65_535 + 2;
 /// old one (RFC 6191, section 2; ticks are at most one second).
 const MIN_REUSE_DELAY: Duration = Duration::from_secs(1);
 
-/// Minimum time between answers to segments without text or FIN.
+/// Minimum time between answers to segments without data or FIN.
 const MIN_ANSWER_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A connection in TIME-WAIT. Replaces a [`Connection`] in that state, which is much larger.
@@ -32,7 +32,7 @@ pub struct TimeWait {
     clock: Clock,
     lasts: Duration,
     until: Instant,
-    /// Time of the last answer to a segment without text or FIN.
+    /// Time of the last answer to a segment without data or FIN.
     answered: Option<Instant>,
 }
 

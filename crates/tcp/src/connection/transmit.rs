@@ -108,7 +108,7 @@ impl<O: Observer> Departure<'_, O> {
             let blocks =
                 if self.connection.sack { self.connection.receiver.block_count() } else { 0 };
             let room = self.connection.room();
-            let payload = room.payload(blocks.min(room.most_blocks()));
+            let payload = room.payload(blocks.min(room.max_blocks()));
             self.connection.sender.stream.set_mss(payload);
         }
         if let Some(transmission) = self.connection.sender.poll(self.now) {
@@ -155,7 +155,7 @@ impl<O: Observer> Departure<'_, O> {
         self.connection.timers.expect_answer(give_up, self.now);
         // The segment ends with the last octet written so far.
         let psh = len > 0 && offset + u64::from(len) == self.connection.sender.stream.written();
-        let rtx = self.connection.sender.stream.times_originals() && cause.is_some();
+        let rtx = self.connection.sender.stream.marks_retransmissions() && cause.is_some();
         Outgoing { offset, len, fin, psh, rtx }
     }
 
@@ -202,6 +202,6 @@ struct Outgoing {
     len: u32,
     fin: bool,
     psh: bool,
-    /// Simulation only: see [`Segment::rtx`].
+    /// Value of [`Segment::rtx`], which only the simulator uses.
     rtx: bool,
 }

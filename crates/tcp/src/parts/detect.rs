@@ -52,14 +52,14 @@ pub struct Rule {
     pub overdue: Option<Overdue>,
     /// Time at which the first hole is lost, if it is still open.
     pub first_hole_due: Option<Instant>,
-    /// Two-stage detection: what is deemed lost is sent again, but reduces the window only if it has
-    /// not arrived this long after its transmission. None reduces the window at once. Only detectors
-    /// with a [model](LossDetector::two_stage) use it.
+    /// Time after its transmission at which a suspected segment that has not arrived reduces the window
+    /// (two-stage detection). A segment that is deemed lost is sent again at once in any case. None
+    /// reduces the window at once, too. Only detectors with a [model](LossDetector::two_stage) use it.
     pub confirm_after: Option<Duration>,
 }
 
 impl Rule {
-    /// The classical rule.
+    /// Returns the classical rule: a hole is lost when `dupthresh` segments above it are SACKed.
     pub fn dupthresh(dupthresh: u32) -> Self {
         Self { dupthresh: Some(dupthresh), ..Self::default() }
     }
@@ -159,25 +159,25 @@ pub struct Idle {
 
 /// An algorithm that distinguishes lost segments from late ones.
 ///
-/// Implement it to try out an algorithm of your own: [`Variant::with_detector`] makes a sender of it,
-/// and `examples/own_detector.rs` of this crate shows one.
+/// Implement it to try out an algorithm of your own: [`Variant::with_detector`] returns a sender with it,
+/// and `examples/own_detector.rs` of this crate is an example.
 ///
 /// [`Variant::with_detector`]: crate::Variant::with_detector
 #[allow(unused_variables, reason = "the names document the arguments of methods without a body")]
 pub trait LossDetector: core::fmt::Debug + Send {
-    /// A description in a few words.
+    /// Returns a description in a few words.
     fn about(&self) -> Cow<'static, str>;
 
-    /// Returns which holes are deemed lost now.
+    /// Returns the rule by which holes are deemed lost now.
     fn rule(&self, view: &View) -> Rule;
 
-    /// The duplicate threshold in force, in segments, if the algorithm has one.
+    /// Returns the duplicate threshold in force, in segments, if the algorithm has one.
     fn dupthresh(&self) -> Option<u32> {
         None
     }
 
-    /// The model of lateness, if the detector uses two-stage detection. It must be there from the start
-    /// of a connection if it is ever to be used.
+    /// Returns the model of lateness, if the detector uses two-stage detection. A detector that returns
+    /// a model at any time must do so from the start of the connection.
     fn two_stage(&mut self) -> Option<&mut dyn LatenessModel> {
         None
     }
@@ -210,9 +210,9 @@ pub trait LossDetector: core::fmt::Debug + Send {
 /// A detector of any kind.
 #[derive(Debug)]
 pub(crate) enum Detector {
-    /// The detector of most senders. It is called directly, which costs nothing per acknowledgement.
+    /// The detector of most senders. Direct calls cost nothing per acknowledgement.
     Fixed(fixed::Fixed),
-    /// Any other detector, also one from outside the crate, called through a table.
+    /// Any other detector, including those from outside the crate. Calls are virtual.
     Own(Box<dyn LossDetector>),
 }
 
@@ -233,12 +233,13 @@ impl Detector {
         }
     }
 
-    /// The share of the window that is usually late at a time, by the model of lateness if there is one.
+    /// Returns the share of the window that is usually late at a time according to the model of
+    /// lateness, or zero if there is no model.
     pub(crate) fn late_share(&mut self) -> f64 {
         self.two_stage().map_or(0.0, |model| model.late_share())
     }
 
-    /// A suspicion was confirmed.
+    /// Passes the confirmation of a suspicion to the model of lateness, if there is one.
     pub(crate) fn on_confirmed(&mut self) {
         if let Some(model) = self.two_stage() {
             model.on_confirmed();
@@ -246,7 +247,7 @@ impl Detector {
     }
 }
 
-/// Returns `detector` in a box, to be called through a table.
+/// Returns `detector` in a box. Calls are virtual.
 pub(crate) fn boxed(detector: impl LossDetector + 'static) -> Detector {
     Detector::Own(Box::new(detector))
 }

@@ -54,7 +54,7 @@ pub(crate) trait LimitedTransmit {
     /// acknowledgements.
     fn allowance(&self, duplicates: u32, cwnd: f64) -> u32;
 
-    /// Returns the window that new data may fill, where it differs from cwnd.
+    /// Returns the window that new data may fill, if it differs from cwnd.
     fn window(&self, cwnd: f64) -> f64 {
         cwnd
     }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-/// Number of recently changed ranges in order. An option holds at most four.
+/// Number of recently changed ranges whose order is kept. A SACK option holds at most four.
 const RECENT_RANGES: usize = 8;
 /// Bounds on the number of ranges stored, whatever the size of the buffer.
 const MIN_RANGES: u64 = 64;
@@ -15,25 +15,25 @@ const MIN_MSS: u32 = 536;
 /// the smallest segments is lost. A peer that sends every second octet must not fill memory with
 /// ranges, nor make each insertion move megabytes.
 pub(super) fn max_ranges(buffer: u64, mss: u32) -> u32 {
-    ranges(buffer, pair(mss))
+    ranges(buffer, octets_per_range(mss))
 }
 
 /// Returns the octets of two of the smallest segments of a well-behaved peer.
-fn pair(mss: u32) -> u32 {
+fn octets_per_range(mss: u32) -> u32 {
     2 * MIN_MSS.min(mss.max(1))
 }
 
-fn ranges(octets: u64, pair: u32) -> u32 {
-    (octets / u64::from(pair)).clamp(MIN_RANGES, MAX_RANGES) as u32
+fn ranges(octets: u64, octets_per_range: u32) -> u32 {
+    (octets / u64::from(octets_per_range)).clamp(MIN_RANGES, MAX_RANGES) as u32
 }
 
 /// Result of making room for another range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room {
     /// There is room, or none is needed.
-    Enough,
-    /// There is room after this range, the furthest, was dropped.
-    Without(Option<(u64, u64)>),
+    Available,
+    /// There is room because this range, the furthest, was dropped.
+    AfterDropping(Option<(u64, u64)>),
     /// There is no room, because the new range is the furthest itself.
     None,
 }
@@ -48,12 +48,12 @@ pub(super) struct Arrived {
     duplicate: Option<(u64, u64)>,
     /// Ranges above `next` that have arrived: disjoint, not adjacent, in order.
     ranges: VecDeque<(u64, u64)>,
-    /// Present maximum number of ranges, by the octets that may be unread.
+    /// Present maximum number of ranges, which depends on the octets that may be unread.
     max_ranges: u32,
     /// Largest value of `max_ranges`, for the whole buffer.
-    most_ranges: u32,
+    max_ranges_of_buffer: u32,
     /// Octets of the buffer per range.
-    pair: u32,
+    octets_per_range: u32,
     recent_len: u32,
     /// One octet of each recently changed range, the most recent first.
     recent: [u64; RECENT_RANGES],
@@ -62,13 +62,13 @@ pub(super) struct Arrived {
 impl Arrived {
     /// Returns the state for a buffer of `buffer` octets, filled by segments of up to `mss`.
     pub(super) fn new(buffer: u64, mss: u32) -> Self {
-        let most_ranges = max_ranges(buffer, mss);
+        let max_ranges = max_ranges(buffer, mss);
         Self {
             next: 0,
             ranges: VecDeque::new(),
-            max_ranges: most_ranges,
-            most_ranges,
-            pair: pair(mss),
+            max_ranges,
+            max_ranges_of_buffer: max_ranges,
+            octets_per_range: octets_per_range(mss),
             recent: [0; RECENT_RANGES],
             recent_len: 0,
             duplicate: None,
@@ -99,7 +99,7 @@ impl Arrived {
     /// Limits the number of ranges to those that `octets` unread octets can hold. Existing ranges
     /// stay.
     pub(super) fn bound(&mut self, octets: u64) {
-        self.max_ranges = ranges(octets, self.pair).min(self.most_ranges);
+        self.max_ranges = ranges(octets, self.octets_per_range).min(self.max_ranges_of_buffer);
     }
 
     /// Returns the octets allocated for ranges.
@@ -141,20 +141,20 @@ impl Arrived {
     #[inline]
     pub(super) fn make_room(&mut self, left: u64, right: u64) -> Room {
         if self.ranges.len() < self.max_ranges as usize || left <= self.next || left == right {
-            return Room::Enough;
+            return Room::Available;
         }
         let at = self.ranges.partition_point(|r| r.1 < left);
         match self.ranges.get(at) {
             None => return Room::None,
             // It merges with an existing range.
-            Some(next) if next.0 <= right => return Room::Enough,
+            Some(next) if next.0 <= right => return Room::Available,
             Some(_) => {}
         }
         let dropped = self.ranges.pop_back();
         if let Some((left, _)) = dropped {
             self.retain_recent(|octet| octet < left);
         }
-        Room::Without(dropped)
+        Room::AfterDropping(dropped)
     }
 
     /// Adds the octets `left..right` of a segment, and calls `fresh` for the new ones among them.

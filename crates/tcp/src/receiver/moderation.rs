@@ -10,7 +10,7 @@ use unruffled_units::{Duration, Instant};
 /// Inverse of the weight of a new sample in the smoothed round-trip time, as in Linux.
 const SMOOTHING: u64 = 8;
 /// Extra room in segments for small variations of the rate, as in Linux.
-const MARGIN: u64 = 16;
+const MARGIN_SEGMENTS: u64 = 16;
 /// Segments that a peer sends in its first round trip (RFC 6928).
 const INITIAL_WINDOW: u64 = 10;
 
@@ -71,7 +71,7 @@ impl Moderation {
         if read <= self.max_read {
             return None;
         }
-        let enough = 2 * read + MARGIN * self.mss;
+        let enough = 2 * read + MARGIN_SEGMENTS * self.mss;
         // No sender more than doubles its rate from one round trip to the next. An application that
         // paused only appears to.
         let more = (read - self.max_read).min(self.max_read);

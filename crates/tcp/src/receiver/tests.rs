@@ -120,8 +120,8 @@ fn ranges_are_bounded_and_the_furthest_goes_first() {
     assert_eq!(arrived::max_ranges(10_000, 1000), 64);
     assert_eq!(arrived::max_ranges(u64::MAX / 2, 1), 1 << 16);
     let mut r = Receiver::new(1 << 16, 1000, None);
-    let most = r.arrived.max_ranges() as u64;
-    assert_eq!(most, 64);
+    let max = r.arrived.max_ranges() as u64;
+    assert_eq!(max, 64);
     let mut reported = Vec::new();
     let mut gets = |r: &mut Receiver, offset: u64, len: u32| {
         let mut observer = |_: Instant, event: &Event| match *event {
@@ -134,21 +134,21 @@ fn ranges_are_bounded_and_the_furthest_goes_first() {
         r.acknowledged(true);
         std::mem::take(&mut reported)
     };
-    for n in 1..=most {
+    for n in 1..=max {
         assert_eq!(gets(&mut r, 10 * n, 1), [(10 * n, 1, true)]);
     }
-    assert_eq!(gets(&mut r, 10 * most + 5, 1), [], "further than all");
-    assert_eq!(gets(&mut r, 10 * most + 1, 1), [(10 * most + 1, 1, true)], "it joins the last");
-    let last = (10 * most, 2, false);
+    assert_eq!(gets(&mut r, 10 * max + 5, 1), [], "further than all");
+    assert_eq!(gets(&mut r, 10 * max + 1, 1), [(10 * max + 1, 1, true)], "it joins the last");
+    let last = (10 * max, 2, false);
     assert_eq!(gets(&mut r, 5, 1), [last, (5, 1, true)]);
     let mut blocks = Vec::new();
     r.blocks(4, |left, right| blocks.push((left, right)));
     assert_eq!(blocks[0], (5, 6));
-    assert!(blocks.iter().all(|block| block.1 <= 10 * most), "{blocks:?}");
+    assert!(blocks.iter().all(|block| block.1 <= 10 * max), "{blocks:?}");
     // A segment that covers them all is new except for what is held.
-    let all = gets(&mut r, 0, 10 * most as u32 + 10);
-    assert_eq!(all.iter().map(|run| run.1).sum::<u64>(), 10 * most + 10 - most);
-    assert_eq!((r.next(), r.arrived.has_hole(), r.block_count()), (10 * most + 10, false, 0));
+    let all = gets(&mut r, 0, 10 * max as u32 + 10);
+    assert_eq!(all.iter().map(|run| run.1).sum::<u64>(), 10 * max + 10 - max);
+    assert_eq!((r.next(), r.arrived.has_hole(), r.block_count()), (10 * max + 10, false, 0));
 }
 
 #[test]

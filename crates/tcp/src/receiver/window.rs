@@ -147,12 +147,12 @@ impl ReceiveWindow {
     pub(crate) fn should_update(&self, next: u64) -> bool {
         // The field limits what can be advertised: without scaling, the peer already has all of it
         // while the buffer has more.
-        let most = u64::from(u16::MAX) << self.scale;
+        let max_window = u64::from(u16::MAX) << self.scale;
         if self.limit() <= self.edge {
             return false;
         }
         let (known, free) =
-            (self.edge.saturating_sub(next), self.limit().saturating_sub(next).min(most));
+            (self.edge.saturating_sub(next), self.limit().saturating_sub(next).min(max_window));
         free >= 2 * known && next + free >= self.edge + self.step()
     }
 
@@ -161,9 +161,9 @@ impl ReceiveWindow {
     #[inline]
     pub(crate) fn advertise(&mut self, next: u64) -> u16 {
         let unit = 1_u64 << self.scale;
-        let most = u64::from(u16::MAX);
+        let max_field = u64::from(u16::MAX);
         if self.limit() >= self.edge + self.step() {
-            let field = (self.limit().saturating_sub(next) >> self.scale).min(most);
+            let field = (self.limit().saturating_sub(next) >> self.scale).min(max_field);
             let edge = next + (field << self.scale);
             if edge >= self.edge {
                 self.edge = edge;
@@ -171,14 +171,14 @@ impl ReceiveWindow {
             }
         }
         let known = self.edge.saturating_sub(next);
-        let whole = (known >> self.scale).min(most);
+        let whole = (known >> self.scale).min(max_field);
         if next + (whole << self.scale) == self.edge {
             return whole as u16;
         }
-        // Rounded up so that the edge does not move back. A peer that sends single octets could
-        // move the edge on and on that way. Beyond an eighth of the window the field is therefore
-        // rounded down, and windows already advertised remain valid.
-        let field = known.div_ceil(unit).min(most);
+        // The field is rounded up so that the edge does not move back. A peer that sends single octets
+        // could move the edge without limit that way. Beyond an eighth of the window the field is
+        // therefore rounded down, and windows already advertised remain valid.
+        let field = known.div_ceil(unit).min(max_field);
         let edge = next + (field << self.scale);
         if edge <= self.edge.max(self.limit() + self.slack(self.size)) {
             self.edge = self.edge.max(edge);

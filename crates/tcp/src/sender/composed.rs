@@ -93,10 +93,10 @@ impl Composed {
         }
     }
 
-    /// The peer does not support SACK, so the sender recovers as NewReno does. RFC 5681 replaces what
-    /// depends on SACK blocks: loss detection by time or by distance (RFC 8985, section 4), the tail loss
-    /// probe (section 7), the proportional reduction, and all of RFC 4653, which begins with an
-    /// acknowledgement that has SACK blocks (section 3.1).
+    /// Switches to recovery as in NewReno, because the peer does not support SACK. RFC 5681
+    /// replaces what depends on SACK blocks: loss detection by time or by distance (RFC 8985,
+    /// section 4), the tail loss probe (section 7), the proportional reduction, and all of RFC
+    /// 4653, which begins with an acknowledgement that has SACK blocks (section 3.1).
     pub(super) fn disable_sack(&mut self, stream: &Stream, now: Instant) {
         if self.policy.acks != Acks::Sack {
             return;
@@ -180,7 +180,7 @@ impl Composed {
         self.window.cwnd = self.window.cwnd.min(max_cwnd);
     }
 
-    /// New data was acknowledged, and the window was not full.
+    /// Handles an acknowledgement of new data that arrived while the window was not full.
     fn limited(&mut self, stream: &Stream, now: Instant) {
         // Reno ignores the flow, which costs more to make than all that Reno does.
         if !matches!(self.control, AnyControl::Reno(_)) {
@@ -189,7 +189,8 @@ impl Composed {
         }
     }
 
-    /// Segments in flight, without those that limited transmit sent beyond cwnd.
+    /// Returns the number of segments in flight, excluding those that limited transmit sent beyond
+    /// cwnd.
     fn flight(&self, stream: &Stream) -> f64 {
         let outstanding = f64::from(stream.board.outstanding());
         match self.recovery.phase {
@@ -211,7 +212,7 @@ impl Composed {
         self.detector.on_ack(facts, &self.view(stream, now));
     }
 
-    /// The sender's state as detectors see it.
+    /// Returns the part of the sender's state that detectors receive.
     #[inline]
     fn view(&self, stream: &Stream, now: Instant) -> View {
         View {
@@ -237,7 +238,8 @@ impl Composed {
         }
     }
 
-    /// Segments become smaller by the factor `ratio`. The window keeps its size in octets.
+    /// Adapts the state when segments become smaller by the factor `ratio`. The window keeps its
+    /// size in octets.
     pub(super) fn on_smaller_segments(&mut self, ratio: f64) {
         self.window.scale(ratio);
         self.control.on_smaller_segments(ratio);
@@ -247,8 +249,8 @@ impl Composed {
         }
     }
 
-    /// Segments that were too big for the path are sent again in pieces. That is no sign of congestion,
-    /// but slow start fills the window again.
+    /// Handles the splitting of segments that were too big for the path and are sent again. It is
+    /// no sign of congestion, but slow start fills the window again.
     pub(super) fn on_split(&mut self, stream: &mut Stream, numbers: &Renumbered, now: Instant) {
         self.renumber(numbers);
         let saved = Saved { window: self.window, rest: self.before(stream, Snapshot::default()) };

@@ -11,7 +11,7 @@ impl Growth {
         full || self == Self::Always
     }
 
-    /// The maximum to which the window grows, in segments.
+    /// Returns the maximum to which the window grows, in segments.
     #[inline]
     pub(super) fn max_cwnd(self, stream: &Stream) -> f64 {
         match self {

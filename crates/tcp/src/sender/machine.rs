@@ -78,7 +78,7 @@ impl Machine {
         }
     }
 
-    /// The round-trip times and the timeout in force.
+    /// Returns the round-trip times and the timeout in force.
     pub(super) fn estimates(&self, stream: &Stream) -> Estimates {
         match self {
             Self::Composed(_) => stream.round_trips.estimates(),
@@ -146,8 +146,8 @@ impl Machine {
         }
     }
 
-    /// The peer accepted the octet of a window probe. It was sent at `sent` and is now the last
-    /// segment on the scoreboard.
+    /// Records that the peer accepted the octet of a window probe. It was sent at `sent` and is now
+    /// the last segment on the scoreboard.
     pub(super) fn on_window_probe_accepted(&mut self, stream: &Stream, sent: Instant) {
         match self {
             Self::Composed(_) => {}
@@ -176,7 +176,8 @@ impl Machine {
         }
     }
 
-    /// Segments become smaller by the factor `ratio`. The window keeps its size in octets.
+    /// Adapts the state when segments become smaller by the factor `ratio`. The window keeps its
+    /// size in octets.
     pub(super) fn on_smaller_segments(&mut self, ratio: f64) {
         match self {
             Self::Composed(machine) => machine.on_smaller_segments(ratio),
@@ -184,7 +185,8 @@ impl Machine {
         }
     }
 
-    /// Segments that were too big for the path were split. Their pieces are sent again.
+    /// Handles the splitting of segments that were too big for the path. Their pieces are sent
+    /// again.
     pub(super) fn on_split(&mut self, stream: &mut Stream, numbers: &Renumbered, now: Instant) {
         match self {
             Self::Composed(machine) => machine.on_split(stream, numbers, now),

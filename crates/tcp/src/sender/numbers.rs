@@ -1,6 +1,6 @@
-//! How segments are numbered: from 0, in the order of the stream.
+//! Segment numbers: from 0, in stream order.
 
-/// A segment's place in the stream, counted in segments.
+/// A segment's position in the stream, counted in segments.
 pub(crate) type SegNo = u64;
 
 /// The numbers that segments have after some of them were split.
@@ -8,18 +8,18 @@ pub(crate) type SegNo = u64;
 pub(crate) struct Renumbered {
     /// The first outstanding segment.
     base: SegNo,
-    /// For each outstanding segment, the number of its first piece; then the number after the last.
+    /// Number of the first piece of each outstanding segment, and then the number after the last piece.
     first: Vec<SegNo>,
 }
 
 impl Renumbered {
-    /// `first` has, for each segment from `base` on, the number of its first piece, and then the number
-    /// after the last piece.
+    /// Returns the numbers for segments from `base` on. `first` contains the number of the first piece of
+    /// each segment, and then the number after the last piece.
     pub(crate) fn new(base: SegNo, first: Vec<SegNo>) -> Self {
         Self { base, first }
     }
 
-    /// The first piece of the segment that had this number.
+    /// Returns the first piece of the segment that had this number.
     pub(crate) fn first(&self, number: SegNo) -> SegNo {
         let Some(index) = number.checked_sub(self.base) else { return number };
         match self.first.get(index as usize) {
@@ -33,7 +33,7 @@ impl Renumbered {
         }
     }
 
-    /// The last piece of the segment that had this number.
+    /// Returns the last piece of the segment that had this number.
     pub(crate) fn last(&self, number: SegNo) -> SegNo {
         self.first(number + 1) - 1
     }

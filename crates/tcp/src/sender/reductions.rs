@@ -1,8 +1,9 @@
 //! Reductions of the window that may still prove spurious.
 //!
 //! The [`Ledger`] records each reduction and the evidence against it. [`Suspicions`] are the
-//! transmissions that two-stage detection gave up, until each is confirmed or refuted. This module lies
-//! below the [stream](super::stream): it works with times, windows, causes and segment numbers.
+//! transmissions that two-stage detection suspects to be lost, until each is confirmed or refuted. This
+//! module does not depend on the [stream](super::stream): it works with times, windows, causes and
+//! segment numbers.
 
 mod arrivals;
 mod ledger;

@@ -6,7 +6,7 @@ use crate::Config;
 use crate::parts::respond::Before;
 use crate::parts::timer::{AnyTimer, Rto};
 
-/// What a sender reports of its round trips.
+/// Estimates of a sender's round-trip time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Estimates {
     /// Smoothed round-trip time, once one was measured.
@@ -52,7 +52,7 @@ impl RoundTrips {
         self.rto.sample(rtt, 1.0);
     }
 
-    /// Takes a round-trip time of a segment sent once, of which the acknowledgement `una` came with
+    /// Records the round-trip time of a segment sent once. Its acknowledgement `una` arrived with
     /// `flight` segments outstanding.
     #[inline]
     pub(super) fn measure(&mut self, rtt: Duration, una: u64, flight: u32) {
@@ -60,8 +60,8 @@ impl RoundTrips {
         self.latest = Some(rtt);
     }
 
-    /// Takes a round-trip time by timestamp. RFC 4015, step 11: the first one of data that had not been
-    /// sent when the timer expired spuriously sets the timer anew.
+    /// Records a round-trip time from a timestamp. RFC 4015, step 11: the first one of data that had not
+    /// been sent when the timer expired spuriously resets the estimators.
     #[inline(always)]
     pub(super) fn sample(&mut self, rtt: Duration, una: u64, flight: u32) {
         match self.adaptation.take_if(|adapt| una > adapt.point) {
@@ -75,21 +75,21 @@ impl RoundTrips {
         self.rto.reset_backoff();
     }
 
-    /// Takes the mean round-trip time of both copies of a segment, if the timer uses such samples.
+    /// Records the mean round-trip time of both copies of a segment, if the timer uses such samples.
     pub(super) fn sample_retransmission(&mut self, rtt: Duration, flight: u32) {
         if self.rto.samples_retransmissions() {
             self.rto.sample(rtt, f64::from(flight.max(1)));
         }
     }
 
-    /// New data was acknowledged, with this window.
+    /// Handles an acknowledgement of new data, with this window.
     #[inline]
     pub(super) fn on_progress(&mut self, cwnd: f64) {
         self.rto.progress(cwnd);
     }
 
-    /// Lets the first round-trip time beyond `before` set the estimators anew, after a timeout that was
-    /// spurious. A round-trip time must have been measured before it.
+    /// Prepares for the first round-trip time beyond `before` to reset the estimators, after a spurious
+    /// timeout. A round-trip time must have been measured before the timeout.
     pub(super) fn adapt_after(&mut self, before: &Before) {
         let adaptation =
             before.rtt.map(|(srtt, rttvar)| Adaptation { point: before.point, srtt, rttvar });
@@ -101,7 +101,7 @@ impl RoundTrips {
         self.adaptation = None;
     }
 
-    /// SRTT_prev and RTTVAR_prev of RFC 4015, step 0.
+    /// Returns SRTT_prev and RTTVAR_prev of RFC 4015, step 0.
     pub(super) fn before_timeout(&self) -> Option<(Duration, Duration)> {
         self.rto.estimators()
     }
@@ -112,7 +112,7 @@ impl RoundTrips {
         self.rto.compute(cwnd, self.latest)
     }
 
-    /// The retransmission timer expired.
+    /// Backs off the timeout after the retransmission timer has expired.
     pub(super) fn back_off(&mut self) {
         self.rto.back_off();
     }
@@ -122,27 +122,27 @@ impl RoundTrips {
         self.rto.reset_backoff();
     }
 
-    /// Data transmission begins after a SYN was lost.
+    /// Raises the timeout when data transmission begins after a SYN was lost.
     pub(super) fn after_lost_syn(&mut self) {
         self.rto.after_lost_syn();
     }
 
-    /// SRTT, once a round-trip time was measured.
+    /// Returns SRTT, once a round-trip time was measured.
     pub(super) fn srtt(&self) -> Option<Duration> {
         self.rto.srtt()
     }
 
-    /// The last round-trip time measured.
+    /// Returns the last round-trip time measured.
     pub(super) fn latest(&self) -> Option<Duration> {
         self.latest
     }
 
-    /// The timeout in force.
+    /// Returns the timeout in force.
     pub(super) fn rto(&self) -> Duration {
         self.rto.current()
     }
 
-    /// The timeout without backoff.
+    /// Returns the timeout without backoff.
     pub(super) fn base_rto(&self) -> Duration {
         self.rto.base()
     }

@@ -34,7 +34,7 @@ pub(crate) struct Transmission {
     pub(crate) offset: u64,
     /// Payload, in octets.
     pub(crate) len: u32,
-    /// It is the FIN, which has no payload.
+    /// Whether it is the FIN, which has no payload.
     pub(crate) fin: bool,
     /// The cause of the retransmission, if it is one.
     pub(crate) cause: Option<Cause>,
@@ -51,7 +51,7 @@ pub(crate) struct Stream {
     /// Time of delivery of the highest delivered segment.
     highest_at: Instant,
     lengths: Lengths,
-    /// SACK blocks are processed.
+    /// Whether SACK blocks are processed.
     selective: bool,
     mss: u32,
     /// Time of the last transmission.
@@ -63,7 +63,8 @@ pub(crate) struct Stream {
     nxt: u64,
     /// First octet that the application has not written yet.
     written: u64,
-    /// The application has finished writing: a FIN follows, which takes one octet of the stream.
+    /// Whether the application has finished writing. A FIN follows, which takes one octet of the
+    /// stream.
     finished: bool,
 }
 
@@ -107,17 +108,17 @@ impl Stream {
         self.finished
     }
 
-    /// First octet that the application has not written yet.
+    /// Returns the first octet that the application has not written yet.
     pub(crate) fn written(&self) -> u64 {
         self.written
     }
 
-    /// SND.UNA.
+    /// Returns SND.UNA.
     pub(crate) fn una(&self) -> u64 {
         self.una
     }
 
-    /// SND.NXT.
+    /// Returns SND.NXT.
     pub(crate) fn nxt(&self) -> u64 {
         self.nxt
     }
@@ -132,7 +133,7 @@ impl Stream {
         self.una == self.written + u64::from(self.finished)
     }
 
-    /// Estimated number of segments in the network (RFC 6675's pipe).
+    /// Returns the estimated number of segments in the network (RFC 6675's pipe).
     pub(crate) fn pipe(&self) -> u32 {
         self.board.pipe()
     }
@@ -141,7 +142,7 @@ impl Stream {
     pub(crate) const SEGMENT_OCTETS: usize =
         Scoreboard::SEGMENT_OCTETS + Retransmissions::SEGMENT_OCTETS;
 
-    /// Memory of the tables, in octets.
+    /// Returns the memory of the tables, in octets.
     pub(crate) fn table_octets(&self) -> usize {
         self.board.table_octets() + self.retransmissions.table_octets()
     }
@@ -166,7 +167,7 @@ impl Stream {
             && self.next_new().is_some()
     }
 
-    /// The minimum recent round-trip time.
+    /// Returns the minimum recent round-trip time.
     pub(super) fn min_rtt(&self) -> Option<Duration> {
         self.min_rtt.get()
     }
@@ -187,7 +188,7 @@ impl Stream {
     }
 
     /// Returns whether segments must carry the simulator's bit that marks retransmissions.
-    pub(crate) fn times_originals(&self) -> bool {
+    pub(crate) fn marks_retransmissions(&self) -> bool {
         self.lengths == Lengths::Original
     }
 

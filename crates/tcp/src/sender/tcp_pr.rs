@@ -77,7 +77,7 @@ impl TcpPr {
         self.phase
     }
 
-    /// TCP-PR's srtt and timeout. It has no variation of the round-trip time.
+    /// Returns TCP-PR's srtt and timeout. It has no variation of the round-trip time.
     pub(super) fn estimates(&self, stream: &Stream) -> Estimates {
         let rto = self.timeout(&stream.round_trips);
         Estimates { srtt: self.tables.srtt(), rttvar: None, rto }
@@ -87,7 +87,7 @@ impl TcpPr {
         self.timeout(round_trips)
     }
 
-    /// `mxrtt`, or the handshake's timeout until a round-trip time was measured.
+    /// Returns `mxrtt`, or the handshake's timeout until a round-trip time was measured.
     fn timeout(&self, round_trips: &RoundTrips) -> Duration {
         match self.tables.srtt() {
             Some(_) => self.tables.mxrtt(),
@@ -240,8 +240,8 @@ impl TcpPr {
         transmission
     }
 
-    /// The peer accepted the octet of a window probe, which is timed from its last transmission at
-    /// `sent`.
+    /// Records that the peer accepted the octet of a window probe, which is timed from its last
+    /// transmission at `sent`.
     pub(super) fn on_window_probe_accepted(&mut self, stream: &Stream, sent: Instant) {
         self.time_last(stream, sent);
     }
@@ -252,13 +252,14 @@ impl TcpPr {
         self.next_check = Some(sent);
     }
 
-    /// Packets become smaller by the factor `ratio`. Windows keep their size in octets.
+    /// Adapts the windows when packets become smaller by the factor `ratio`. Windows keep their
+    /// size in octets.
     pub(super) fn on_smaller_segments(&mut self, ratio: f64) {
         self.tables.on_smaller_packets(ratio);
     }
 
-    /// Packets that were too big for the path are sent again in pieces. That is no sign of
-    /// congestion, but slow start fills the window again.
+    /// Handles the splitting of packets that were too big for the path and are sent again. It is no
+    /// sign of congestion, but slow start fills the window again.
     pub(super) fn on_split(&mut self, stream: &mut Stream, numbers: &Renumbered, now: Instant) {
         self.renumber(stream, numbers);
         self.tables.restart();

@@ -25,8 +25,8 @@ const KERNEL: [&str; 17] = [
     "yeah",
 ];
 
-/// Row suggested when a name consists of parts only: its loss detection is that of today's Linux.
-const USUAL: &str = "rack";
+/// Row suggested when a name consists of parts only. Its loss detection is that of present Linux.
+const DEFAULT_ROW: &str = "rack";
 
 /// Returns the suggestion that ends the error for `name`: a similar sender, or how to run a control
 /// of the kernel. Empty if nothing is similar.
@@ -54,16 +54,16 @@ fn meant(plain: &str) -> Option<String> {
     let rest: Option<String> =
         rest.into_iter().map(|p| Some(format!("+{}", similar(p, parts())?))).collect();
     let beginning = match base {
-        "linux" => Some(format!("{USUAL}+cubic")),
+        "linux" => Some(format!("{DEFAULT_ROW}+cubic")),
         base if rows().any(|row| row == base) => Some(base.to_owned()),
-        base if parts().any(|part| part == base) => Some(format!("{USUAL}+{base}")),
+        base if parts().any(|part| part == base) => Some(format!("{DEFAULT_ROW}+{base}")),
         _ => None,
     };
     let together: Vec<String> =
         rows().flat_map(|row| parts().map(move |part| format!("{row}+{part}"))).collect();
     let near = || {
         let with_part = || similar(base, together.iter().map(String::as_str)).map(str::to_owned);
-        let alone = || similar(base, parts()).map(|part| format!("{USUAL}+{part}"));
+        let alone = || similar(base, parts()).map(|part| format!("{DEFAULT_ROW}+{part}"));
         similar(base, rows()).map(str::to_owned).or_else(with_part).or_else(alone)
     };
     let name = beginning.or_else(near)? + &rest?;

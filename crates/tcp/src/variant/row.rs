@@ -19,7 +19,7 @@ pub struct Row {
     pub(super) made_of: MadeOf,
 }
 
-/// What a sender is made of.
+/// Construction of a sender.
 #[expect(clippy::large_enum_variant, reason = "rows are constants, none is moved")]
 pub(super) enum MadeOf {
     /// Kinds of parts.
@@ -41,13 +41,13 @@ pub(super) struct Kinds {
     pub(super) limited_transmit: Kind<AnyLimitedTransmit>,
     /// Congestion control.
     pub(super) control: Kind<AnyControl>,
-    /// How acknowledgements are interpreted.
+    /// Kind of acknowledgements.
     pub(super) acks: Acks,
-    /// How recovery reduces the window.
+    /// Course of the reduction in a recovery.
     pub(super) reduction: Reduction,
     /// Whether tail loss probes are sent.
     pub(super) probes: bool,
-    /// How reordering lengths of retransmitted segments are measured.
+    /// Measurement of the reordering lengths of retransmitted segments.
     pub(super) lengths: Lengths,
 }
 
@@ -84,8 +84,8 @@ impl Row {
         }
     }
 
-    /// Returns whether the sender needs to know which of two copies arrived, which only the
-    /// simulator reports.
+    /// Returns whether the sender depends on which of two copies arrived, which only the simulator
+    /// reports.
     pub fn is_for_simulation_only(&self) -> bool {
         match &self.made_of {
             MadeOf::Kinds(kinds) => kinds.lengths == Lengths::Original,

@@ -40,9 +40,9 @@ fn an_acknowledgement_from_beyond_a_full_window_counts() {
     assert_eq!(t.connection.in_flight(), 0);
 }
 
-/// No text is accepted; "special allowance should be made to accept valid ACKs, URGs, and RSTs".
+/// No data is accepted; "special allowance should be made to accept valid ACKs, URGs, and RSTs".
 #[test]
-fn text_at_a_closed_window_is_dropped() {
+fn data_at_a_closed_window_is_dropped() {
     let mut t = closed_window();
     t.gets("P. 1001:1002 a1").sends(". 1 a1001 w0");
     t.gets("P. 1101:1102 a1").sends(". 1 a1001").ignores(Ignored::OutsideWindow);
@@ -53,7 +53,7 @@ fn text_at_a_closed_window_is_dropped() {
 }
 
 #[test]
-fn text_at_an_open_window_must_overlap_it() {
+fn data_at_an_open_window_must_overlap_it() {
     let mut t = End::established(config());
     t.gets(". -99:1 a1").sends(". 1 a1").ignores(Ignored::OutsideWindow);
     t.gets(". 10001:10101 a1").sends(". 1 a1").ignores(Ignored::OutsideWindow);
@@ -63,7 +63,7 @@ fn text_at_an_open_window_must_overlap_it() {
 
 /// Text on both sides of the window's edge is trimmed, together with a FIN after it.
 #[test]
-fn text_beyond_the_window_is_cut_off() {
+fn data_beyond_the_window_is_cut_off() {
     let mut t = End::established(config());
     t.gets("F. 1:12001 a1").sends(". 1 a10001 w0").is(State::Established);
     assert_eq!(t.connection.readable(), 10_000);
@@ -71,7 +71,7 @@ fn text_beyond_the_window_is_cut_off() {
 
 /// A stream does not continue after its end.
 #[test]
-fn text_beyond_the_fin_is_cut_off() {
+fn data_beyond_the_fin_is_cut_off() {
     let mut t = End::established(config());
     t.gets("F. 501 a1").sends(". 1 a1");
     t.gets(". 1:1001 a1").sends(". 1 a502").is(State::CloseWait);
@@ -85,7 +85,7 @@ fn text_beyond_the_fin_is_cut_off() {
 
 /// RFC 2883: old text is unacceptable, and is reported.
 #[test]
-fn old_text_is_reported_as_a_duplicate() {
+fn old_data_is_reported_as_a_duplicate() {
     let mut t = End::established(config());
     t.gets("P. 1:101 a1").sends(". 1 a101").gets("P. 1:101 a1").sends(". 1 a101 sack1-101");
 }

@@ -109,7 +109,7 @@ fn any_config() -> impl Strategy<Value = Config> {
 }
 
 /// Checks what is sent, and the state of the connection.
-struct Watch {
+struct Checker {
     buffer: u64,
     /// Whether this test has played the handshake.
     opened: bool,
@@ -120,7 +120,7 @@ struct Watch {
     edge: Option<SeqNr>,
 }
 
-impl Watch {
+impl Checker {
     fn sent(&mut self, segment: &Segment) {
         if segment.flags.syn {
             self.scale = segment.window_scale.filter(|_| self.scales).unwrap_or(0);
@@ -163,7 +163,7 @@ fn run(
     steps: &[Step],
 ) {
     let mut now = Instant::from_millis(1_000_000);
-    let mut watch = Watch {
+    let mut checker = Checker {
         buffer: config.receive_buffer,
         opened,
         scales,
@@ -194,11 +194,11 @@ fn run(
         }
         let mut count = 0;
         while let Some(segment) = connection.poll_transmit(now, &mut ()) {
-            watch.sent(&segment);
+            checker.sent(&segment);
             count += 1;
             assert!(count < 200_000, "it sends without end");
         }
-        watch.check(connection);
+        checker.check(connection);
     }
 }
 

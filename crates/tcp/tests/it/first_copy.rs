@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use unruffled_tcp::{Connection, Event, Flags, Ignored, Segment, SeqNr, State, Timestamps};
 use unruffled_units::Instant;
 
-/// Source of an octet: the peer for the first time, or anything else.
+/// Origin of an octet: the peer's first copy, or any other segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Copy {
     First,
@@ -41,14 +41,14 @@ impl Reader {
             stamp: 1000,
         };
         let syn = Flags { syn: true, ..Flags::default() };
-        reader.gets(Segment { seq: THEIRS, flags: syn, ..reader.honest() }, Copy::First);
-        reader.gets(reader.honest(), Copy::First);
+        reader.deliver(Segment { seq: THEIRS, flags: syn, ..reader.acceptable() }, Copy::First);
+        reader.deliver(reader.acceptable(), Copy::First);
         assert_eq!(reader.connection.state(), State::Established);
         reader
     }
 
-    /// Returns an acceptable segment without text.
-    fn honest(&self) -> Segment {
+    /// Returns an acceptable segment without data.
+    fn acceptable(&self) -> Segment {
         Segment {
             seq: self.number(self.connection.received()),
             ack: OURS.add(1),
@@ -64,7 +64,7 @@ impl Reader {
     }
 
     /// Delivers a segment whose octets are all of this kind, and stores the new ones.
-    fn gets(&mut self, segment: Segment, copy: Copy) {
+    fn deliver(&mut self, segment: Segment, copy: Copy) {
         let stored = &mut self.stored;
         let read = self.read;
         let mut driver = |_: Instant, event: &Event| match *event {
@@ -85,7 +85,8 @@ impl Reader {
         while self.connection.poll_transmit(self.now, &mut ()).is_some() {}
     }
 
-    fn reads(&mut self, limit: u64) {
+    /// Reads up to `limit` octets, each of which must be a first copy.
+    fn read(&mut self, limit: u64) {
         let octets = self.connection.readable().min(limit);
         for at in self.read..self.read + octets {
             assert_eq!(self.stored.remove(&at), Some(Copy::First), "the octet at {at}");
@@ -96,41 +97,42 @@ impl Reader {
     }
 
     /// Delivers the peer's next segment, after `skip` octets that are lost.
-    fn sends(&mut self, skip: u32, len: u32) {
+    fn send(&mut self, skip: u32, len: u32) {
         let at = self.sent + u64::from(skip);
-        let segment = Segment { seq: self.number(at), len, ..self.honest() };
+        let segment = Segment { seq: self.number(at), len, ..self.acceptable() };
         let room = self.connection.receive_offset(segment.seq.add(len)).is_some();
         if room {
-            self.gets(segment, Copy::First);
+            self.deliver(segment, Copy::First);
             self.sent = at + u64::from(len);
         }
     }
 
     /// Delivers the octets of all holes, sent by the peer.
-    fn fills(&mut self) {
+    fn fill_holes(&mut self) {
         let next = self.connection.received();
         if next < self.sent {
             let len = (self.sent - next) as u32;
-            self.gets(Segment { seq: self.number(next), len, ..self.honest() }, Copy::First);
+            self.deliver(Segment { seq: self.number(next), len, ..self.acceptable() }, Copy::First);
         }
     }
 
-    fn lies(&mut self, lie: &Lie) {
+    /// Delivers a segment that does not carry the peer's first copies.
+    fn forge(&mut self, forgery: &Forgery) {
         let received = self.connection.received();
-        let mut segment = self.honest();
-        match *lie {
-            // Octets that this end has acknowledged, with everything else in order.
-            Lie::Again { back, len, stamp } => {
+        let mut segment = self.acceptable();
+        match *forgery {
+            // Octets that this end has acknowledged, in a segment that is otherwise acceptable.
+            Forgery::Copy { back, len, stamp } => {
                 let at = received.saturating_sub(u64::from(back));
                 segment.seq = self.number(at);
                 segment.len = len.min((received - at) as u32);
                 if segment.len > 0 {
-                    // If it were stored, a timestamp later than the peer's would make this end drop
-                    // the peer's segments.
+                    // If this end stored a timestamp later than the peer's, it would drop the peer's
+                    // segments.
                     segment.timestamps = Some(Timestamps { value: stamp, echo: stamp });
                 }
             }
-            Lie::Unacceptable { ahead, len, why, stamp } => {
+            Forgery::Unacceptable { ahead, len, why, stamp } => {
                 segment.seq = self.number(received).add(ahead as u32);
                 segment.len = len;
                 segment.timestamps = Some(Timestamps { value: stamp, echo: stamp });
@@ -151,42 +153,42 @@ impl Reader {
                 }
             }
         }
-        self.gets(segment, Copy::Other);
+        self.deliver(segment, Copy::Other);
     }
 }
 
 #[derive(Clone, Debug)]
-enum Lie {
-    Again { back: u32, len: u32, stamp: u32 },
+enum Forgery {
+    Copy { back: u32, len: u32, stamp: u32 },
     Unacceptable { ahead: i32, len: u32, why: u8, stamp: u32 },
 }
 
 #[derive(Clone, Debug)]
 enum Step {
-    Sends(u32, u32),
-    Fills,
-    Lies(Lie),
-    Reads(u64),
-    Ticks,
+    Send(u32, u32),
+    FillHoles,
+    Forge(Forgery),
+    Read(u64),
+    Tick,
 }
 
 fn step() -> impl Strategy<Value = Step> {
     // Any timestamp, but mostly a little later than the peer's own.
     let stamp = || prop_oneof![1 => any::<u32>(), 3 => 1000..1200_u32, 1 => Just(1_001_000)];
-    let again = (1..3000_u32, 1..2000_u32, stamp()).prop_map(|(back, len, stamp)| Lie::Again {
+    let copy = (1..3000_u32, 1..2000_u32, stamp()).prop_map(|(back, len, stamp)| Forgery::Copy {
         back,
         len,
         stamp,
     });
     let unacceptable = (-3000..9000_i32, 0..2000_u32, 0..9_u8, stamp())
-        .prop_map(|(ahead, len, why, stamp)| Lie::Unacceptable { ahead, len, why, stamp });
+        .prop_map(|(ahead, len, why, stamp)| Forgery::Unacceptable { ahead, len, why, stamp });
     prop_oneof![
-        6 => (prop_oneof![Just(0), 1..1500_u32], 1..1000_u32).prop_map(|(skip, len)| Step::Sends(skip, len)),
-        3 => Just(Step::Fills),
-        4 => again.prop_map(Step::Lies),
-        6 => unacceptable.prop_map(Step::Lies),
-        2 => (1..5000_u64).prop_map(Step::Reads),
-        1 => Just(Step::Ticks),
+        6 => (prop_oneof![Just(0), 1..1500_u32], 1..1000_u32).prop_map(|(skip, len)| Step::Send(skip, len)),
+        3 => Just(Step::FillHoles),
+        4 => copy.prop_map(Step::Forge),
+        6 => unacceptable.prop_map(Step::Forge),
+        2 => (1..5000_u64).prop_map(Step::Read),
+        1 => Just(Step::Tick),
     ]
 }
 
@@ -204,16 +206,16 @@ proptest! {
         let mut reader = Reader::new();
         for step in &steps {
             match step {
-                Step::Sends(skip, len) => reader.sends(*skip, *len),
-                Step::Fills => reader.fills(),
-                Step::Lies(lie) => reader.lies(lie),
-                Step::Reads(octets) => reader.reads(*octets),
-                Step::Ticks => reader.stamp += 1,
+                Step::Send(skip, len) => reader.send(*skip, *len),
+                Step::FillHoles => reader.fill_holes(),
+                Step::Forge(forgery) => reader.forge(forgery),
+                Step::Read(octets) => reader.read(*octets),
+                Step::Tick => reader.stamp += 1,
             }
             prop_assert_eq!(reader.connection.state(), State::Established);
         }
-        reader.fills();
-        reader.reads(u64::MAX);
+        reader.fill_holes();
+        reader.read(u64::MAX);
         prop_assert_eq!(reader.read, reader.sent);
     }
 
@@ -223,11 +225,11 @@ proptest! {
         let mut reader = Reader::new();
         for (at, len) in pieces {
             let number = reader.number(u64::from(at));
-            reader.gets(Segment { seq: number, len, ..reader.honest() }, Copy::First);
+            reader.deliver(Segment { seq: number, len, ..reader.acceptable() }, Copy::First);
             reader.sent = reader.sent.max(u64::from(at + len));
         }
         let readable = reader.connection.readable();
-        reader.reads(u64::MAX);
+        reader.read(u64::MAX);
         prop_assert_eq!(reader.read, readable);
     }
 }

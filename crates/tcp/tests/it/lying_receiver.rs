@@ -29,13 +29,13 @@ struct Lies {
 }
 
 #[derive(Default)]
-struct Watch {
+struct Checker {
     /// Spurious retransmissions reported, and retransmissions made.
     spurious: u64,
     resent: u64,
 }
 
-impl Observer for Watch {
+impl Observer for Checker {
     fn on_event(&mut self, _now: Instant, event: &Event) {
         match *event {
             Event::SpuriousRetransmission { .. } => self.spurious += 1,
@@ -82,7 +82,7 @@ fn tamper(segment: &mut Segment, origin: SeqNr, sent: u64, lies: &Lies, dice: &m
     }
 }
 
-fn run(name: &str, lies: &Lies) -> Watch {
+fn run(name: &str, lies: &Lies) -> Checker {
     let variant = Variant::parse(name).expect("a sender");
     // A receiver cannot get data any more that it acknowledged before it arrived, so the sender
     // gives up in the end.
@@ -97,14 +97,14 @@ fn run(name: &str, lies: &Lies) -> Watch {
     let mut receiver = Connection::listen(Config { isn: 7, ..config }, &variant);
     sender.write(SEGMENTS * u64::from(MSS));
     let mut dice = Dice(lies.seed);
-    let mut watch = Watch::default();
+    let mut checker = Checker::default();
     let mut wire: BTreeMap<(Instant, u64), (bool, Segment)> = BTreeMap::new();
     let mut now = Instant::ZERO;
     let mut sent = 0;
     let mut order = 0;
     for _ in 0..200_000 {
         let mut out: Vec<(bool, Segment)> = Vec::new();
-        while let Some(segment) = sender.poll_transmit(now, &mut watch) {
+        while let Some(segment) = sender.poll_transmit(now, &mut checker) {
             sent = sent.max(sender.acknowledged() + sender.in_flight());
             out.push((true, segment));
         }
@@ -124,8 +124,8 @@ fn run(name: &str, lies: &Lies) -> Watch {
             wire.insert((now + Duration::from_millis(50 + late), order), (data, segment));
         }
         if sender.acknowledged() >= SEGMENTS * u64::from(MSS) || sender.error().is_some() {
-            assert!(watch.spurious <= watch.resent, "more reported than retransmitted");
-            return watch;
+            assert!(checker.spurious <= checker.resent, "more reported than retransmitted");
+            return checker;
         }
         let arrival = wire.first_key_value().map(|(&(at, _), _)| at);
         let timers = [sender.poll_timeout(), receiver.poll_timeout()];
@@ -136,11 +136,11 @@ fn run(name: &str, lies: &Lies) -> Watch {
             if data {
                 receiver.handle_segment(&segment, now, &mut ());
             } else {
-                sender.handle_segment(&segment, now, &mut watch);
+                sender.handle_segment(&segment, now, &mut checker);
             }
         }
         if sender.poll_timeout().is_some_and(|at| at <= now) {
-            sender.handle_timeout(now, &mut watch);
+            sender.handle_timeout(now, &mut checker);
         }
         if receiver.poll_timeout().is_some_and(|at| at <= now) {
             receiver.handle_timeout(now, &mut ());
@@ -187,7 +187,7 @@ fn a_dsack_of_a_segment_never_retransmitted_restores_nothing() {
     // lost.
     let lies = Lies { dsack: 255, sack: 0, beyond: 0, optimistic: 0, lost: 0, late: 0, seed: 1 };
     for row in ROWS {
-        let watch = run(row.name, &lies);
-        assert_eq!((watch.resent, watch.spurious), (0, 0), "{}", row.name);
+        let checker = run(row.name, &lies);
+        assert_eq!((checker.resent, checker.spurious), (0, 0), "{}", row.name);
     }
 }

@@ -317,7 +317,7 @@ fn aborting_resets_a_connection_whose_peer_would_wait() {
 
 /// Returns an end that has read the peer's FIN and closed, with 4000 octets that do not fit the
 /// window. By RFC 9293, section 3.10.4, it is in CLOSE-WAIT until they are sent.
-fn closed_with_text_to_send() -> End {
+fn closed_with_data_to_send() -> End {
     let mut t = End::connected(config(), "S. 0 a1 w1000 mss1000");
     t.gets("F. 1 a1 w1000").sends(". 1 a2").writes(5000).sends(". 1:1001 a2");
     t.finishes().sends("").gets(". 2 a1001 w0").sends("");
@@ -325,13 +325,13 @@ fn closed_with_text_to_send() -> End {
 }
 
 #[test]
-fn aborting_resets_while_text_is_unsent() {
-    closed_with_text_to_send().aborts().sends("R 1001").failed(Error::Aborted);
+fn aborting_resets_while_data_is_unsent() {
+    closed_with_data_to_send().aborts().sends("R 1001").failed(Error::Aborted);
 }
 
 #[test]
-fn a_reset_is_a_failure_while_text_is_not_acknowledged() {
-    closed_with_text_to_send().gets("R 2").sends("").failed(Error::Reset);
+fn a_reset_is_a_failure_while_data_is_not_acknowledged() {
+    closed_with_data_to_send().gets("R 2").sends("").failed(Error::Reset);
     // All of the text was sent.
     let mut t = End::established(config());
     t.gets("F. 1 a1").sends(". 1 a2");

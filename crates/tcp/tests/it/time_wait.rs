@@ -24,7 +24,7 @@ fn only_a_later_plain_syn_begins_a_new_connection() {
 }
 
 #[test]
-fn text_is_answered_each_time_and_other_segments_at_most_twice_a_second() {
+fn data_is_answered_each_time_and_other_segments_at_most_twice_a_second() {
     let mut rest = time_wait();
     let mut at = |after, segment| {
         matches!(

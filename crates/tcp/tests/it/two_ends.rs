@@ -10,8 +10,8 @@ use unruffled_tcp::{
 };
 use unruffled_units::{Duration, Instant};
 
-/// Latest time of a transfer.
-const LIMIT: Instant = Instant::from_millis(10_000_000_000);
+/// Time by which every transfer must end.
+const DEADLINE: Instant = Instant::from_millis(10_000_000_000);
 
 /// Upper bound on the packets of a transfer. More mean that it does not end.
 const MAX_PACKETS: u64 = 1_000_000;
@@ -317,7 +317,7 @@ fn live(
         for end in 0..2 {
             world.read(end, u64::MAX);
         }
-        if !world.step(LIMIT) {
+        if !world.step(DEADLINE) {
             break;
         }
         assert!(world.sent < MAX_PACKETS, "does not end");

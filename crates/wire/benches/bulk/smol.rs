@@ -44,13 +44,16 @@ pub(crate) fn run(way: Way, span: Duration) -> u64 {
         interface.poll(time, &mut device, &mut sockets);
         let socket = sockets.get_mut::<tcp::Socket<'_>>(handle);
         octets += match way {
-            Way::Sending if socket.can_send() => socket.send_slice(&chunk).expect("octets"),
-            Way::Receiving if socket.can_recv() => socket.recv_slice(&mut chunk).expect("octets"),
+            Way::Sending if socket.can_send() => socket.send_slice(&chunk).expect("can send"),
+            Way::Receiving if socket.can_recv() => {
+                socket.recv_slice(&mut chunk).expect("can receive")
+            }
             _ => 0,
         };
         let delay = interface.poll_delay(time, &sockets);
-        let most = smoltcp::time::Duration::from_millis(10);
-        let _ = wait(device.as_raw_fd(), Some(delay.map_or(most, |delay| delay.min(most))));
+        let max_delay = smoltcp::time::Duration::from_millis(10);
+        let _ =
+            wait(device.as_raw_fd(), Some(delay.map_or(max_delay, |delay| delay.min(max_delay))));
     }
     octets as u64
 }

@@ -82,7 +82,7 @@ impl Attack for SynFlood {
 }
 
 /// Attackers that have completed a handshake, with their addresses and the server's next numbers.
-/// They take no data, and acknowledge this when data arrives.
+/// They accept no data: when data arrives, they answer with an acknowledgement.
 #[derive(Default)]
 pub(crate) struct Crowd {
     pub(crate) peers: Vec<(SocketAddr, SeqNr)>,
@@ -117,7 +117,7 @@ impl Crowd {
         let peers: Vec<_> = (0..PACKETS).map(|n| self.peers[n * 7919 % of]).collect();
         let mut wire = Wire::new(BATCH).expect("two sockets");
         let mut spent = [Duration::ZERO; 2];
-        for peers in peers.chunks(wire.most) {
+        for peers in peers.chunks(wire.capacity) {
             for &(at, next) in peers {
                 wire.send(at, PORT, &self.acknowledgement(next));
             }

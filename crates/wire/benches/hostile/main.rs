@@ -33,7 +33,7 @@ struct Row {
     alone: Duration,
     /// Time of a transfer during the attack.
     meanwhile: Duration,
-    /// What the attack did and what was refused.
+    /// Description of the attack's effects and of what was refused.
     notes: String,
     failures: Vec<String>,
 }

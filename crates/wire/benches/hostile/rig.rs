@@ -48,22 +48,23 @@ pub(crate) struct Wire {
     to: UdpSocket,
     packet: Vec<u8>,
     inbox: Vec<u8>,
-    pub(crate) most: usize,
+    pub(crate) capacity: usize,
 }
 
 impl Wire {
-    /// Returns a wire for up to `most` packets at a time.
-    pub(crate) fn new(most: usize) -> std::io::Result<Self> {
+    /// Returns a wire for up to `capacity` packets at a time.
+    pub(crate) fn new(capacity: usize) -> std::io::Result<Self> {
         let (from, to) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
         from.connect(to.local_addr()?)?;
         to.set_nonblocking(true)?;
-        Ok(Self { from, to, packet: Vec::new(), inbox: vec![0; most * MAX_PACKET], most })
+        Ok(Self { from, to, packet: Vec::new(), inbox: vec![0; capacity * MAX_PACKET], capacity })
     }
 
     /// Sends a segment of an attacker.
     pub(crate) fn send(&mut self, from: SocketAddr, port: u16, segment: &Segment) {
         self.packet.clear();
-        encode(from, Server::at(port), segment, (&[], &[]), &mut self.packet).expect("it fits");
+        encode(from, Server::at(port), segment, (&[], &[]), &mut self.packet)
+            .expect("the packet fits");
         self.from.send(&self.packet).expect("room for a batch");
     }
 
@@ -122,7 +123,8 @@ impl Server {
     ) {
         self.packet.clear();
         let segment = Segment { len: payload.len() as u32, ..*segment };
-        encode(from, Self::at(port), &segment, (payload, &[]), &mut self.packet).expect("it fits");
+        encode(from, Self::at(port), &segment, (payload, &[]), &mut self.packet)
+            .expect("the packet fits");
         let now = self.now();
         let _ = self.stack.receive(&self.packet, Checksums::Verify, now);
     }

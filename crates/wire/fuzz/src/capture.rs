@@ -9,7 +9,7 @@ use unruffled_capture::{
 };
 use unruffled_units::Instant;
 
-const SMALL: Limits = Limits { connections: 3, segments: 24, all_segments: 60, reported: 4, dots: 8 };
+const SMALL_LIMITS: Limits = Limits { connections: 3, segments: 24, all_segments: 60, reported: 4, dots: 8 };
 
 /// Plays `bytes`, whose first octet selects their kind; returns the number of TCP packets.
 pub fn run(bytes: &[u8]) -> Option<u64> {
@@ -25,14 +25,14 @@ pub fn run(bytes: &[u8]) -> Option<u64> {
 
 fn file(bytes: &[u8]) -> Result<Analysis, Error> {
     let source = Source::new(Box::new(Cursor::new(bytes.to_vec())), None)?;
-    let mut analyzer = Analyzer::new(SMALL);
+    let mut analyzer = Analyzer::new(SMALL_LIMITS);
     read(source, |frame| analyzer.frame(frame))?;
     Ok(analyzer.finish())
 }
 
 /// Reads the octets as frames of up to 255 octets, of any link type.
 fn frames(mut bytes: &[u8]) -> Analysis {
-    let mut analyzer = Analyzer::new(SMALL);
+    let mut analyzer = Analyzer::new(SMALL_LIMITS);
     let mut at = 0;
     while let [link, length, rest @ ..] = bytes {
         let link = Link::from_number([0, 1, 101, 113, 276, 105][usize::from(link % 6)]);
@@ -47,7 +47,7 @@ fn frames(mut bytes: &[u8]) -> Analysis {
 
 /// Reads the octets as segments of 16 octets each, with numbers that overlap.
 fn packets(bytes: &[u8], stamped: bool) -> Analysis {
-    let mut analyzer = Analyzer::new(SMALL);
+    let mut analyzer = Analyzer::new(SMALL_LIMITS);
     let mut at: u64 = 0;
     for piece in bytes.chunks_exact(16) {
         let word = |i: usize| u32::from(piece[i]);

@@ -1,8 +1,8 @@
 //! The engine's state machine: one end of a connection, in any state, with any segments and calls.
-//! `watch` checks it after each step. At the end it must serve an honest peer.
+//! `monitor` checks it after each step. At the end it must serve an honest peer.
 
 mod setup;
-mod watch;
+mod monitor;
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::input::Input;
 use crate::numbers::Numbers;
 use crate::ranges::Ranges;
 use setup::LOCAL_ISN;
-use watch::Watch;
+use monitor::Monitor;
 
 /// The end of the clock, which keeps sums of times far from saturating.
 const END_OF_TIME: Instant = Instant::from_nanos(1 << 61);
@@ -22,7 +22,7 @@ const END_OF_TIME: Instant = Instant::from_nanos(1 << 61);
 struct End {
     connection: Connection,
     now: Instant,
-    watch: Watch,
+    monitor: Monitor,
     /// Segments that may leave before the next step, as if a device would block.
     room: usize,
     /// The states that the connection was in.
@@ -44,7 +44,7 @@ pub fn run(bytes: &[u8]) -> Vec<State> {
     let mut end = End {
         connection,
         now: Instant::from_millis(1_000_000),
-        watch: Watch::new(config.clone(), active, &variant),
+        monitor: Monitor::new(config.clone(), active, &variant),
         room: usize::MAX,
         seen: Vec::new(),
         verbose: std::env::var_os("UNRUFFLED_TRACE").is_some(),
@@ -95,9 +95,9 @@ impl End {
                 let quoted = numbers.near(numbers.una, numbers.nxt, input);
                 let (now, mtu) = (self.now, u32::from(input.u16()));
                 self.trace("too big", (mtu, quoted));
-                let watch = &mut self.watch;
+                let monitor = &mut self.monitor;
                 self.connection
-                    .handle_packet_too_big(mtu, quoted, now, &mut |_, e: &Event| watch.on_event(e));
+                    .handle_packet_too_big(mtu, quoted, now, &mut |_, e: &Event| monitor.on_event(e));
             }
             14 => {
                 // The next step happens before all segments have left.
@@ -115,10 +115,10 @@ impl End {
 
     fn receive(&mut self, segment: Segment) {
         self.trace("receives", segment);
-        self.watch.before_receive(&segment, &self.connection);
-        let (connection, now, watch) = (&mut self.connection, self.now, &mut self.watch);
-        connection.handle_segment(&segment, now, &mut |_, e: &Event| watch.on_event(e));
-        self.watch.after_receive(&segment, &self.connection);
+        self.monitor.before_receive(&segment, &self.connection);
+        let (connection, now, monitor) = (&mut self.connection, self.now, &mut self.monitor);
+        connection.handle_segment(&segment, now, &mut |_, e: &Event| monitor.on_event(e));
+        self.monitor.after_receive(&segment, &self.connection);
     }
 
     /// Receives an honest segment with these flags.
@@ -135,18 +135,18 @@ impl End {
         self.trace("writes", octets);
         let before = self.connection.state();
         self.connection.write(octets);
-        self.watch.wrote(octets, before);
+        self.monitor.wrote(octets, before);
     }
 
     fn read(&mut self, octets: u64) {
         self.trace("reads", octets);
-        self.watch.application.read += octets.min(self.connection.readable());
+        self.monitor.application.read += octets.min(self.connection.readable());
         self.connection.read(octets);
     }
 
     fn finish(&mut self) {
         self.trace("finishes", ());
-        self.watch.application.finished |= self.connection.state() != State::Closed;
+        self.monitor.application.finished |= self.connection.state() != State::Closed;
         self.connection.finish();
     }
 
@@ -173,11 +173,11 @@ impl End {
 
     fn timeout(&mut self) {
         self.trace("timeout, cwnd", self.connection.window());
-        let (now, watch) = (self.now, &mut self.watch);
-        self.connection.handle_timeout(now, &mut |_, e: &Event| watch.on_event(e));
+        let (now, monitor) = (self.now, &mut self.monitor);
+        self.connection.handle_timeout(now, &mut |_, e: &Event| monitor.on_event(e));
     }
 
-    /// Runs some hundred timers without an arrival, which must take long.
+    /// Runs some hundred timers without an arrival, which must span a long time.
     fn starve(&mut self) {
         self.settle();
         let start = self.now;
@@ -191,25 +191,25 @@ impl End {
         assert!(self.now.since(start) > Duration::from_millis(10), "its timers do not wait");
     }
 
-    /// Lets segments leave, as many as there is room for.
+    /// Sends segments, as many as there is room for.
     fn pump(&mut self) {
         let state = self.connection.state();
         if !self.seen.contains(&state) {
             self.seen.push(state);
         }
         for count in 0..self.room {
-            assert!(count < 200_000, "it never stops sending");
-            let watch = &mut self.watch;
-            watch.before_transmit();
-            let observer = &mut |_: Instant, e: &Event| watch.on_event(e);
+            assert!(count < 200_000, "the connection never stops sending");
+            let monitor = &mut self.monitor;
+            monitor.before_transmit();
+            let observer = &mut |_: Instant, e: &Event| monitor.on_event(e);
             let Some(segment) = self.connection.poll_transmit(self.now, observer) else { break };
             self.trace("sends", segment);
-            self.watch.on_sent(&segment, &self.connection);
+            self.monitor.on_sent(&segment, &self.connection);
         }
-        self.watch.check(&self.connection);
+        self.monitor.check(&self.connection);
     }
 
-    /// Lets all segments leave, and runs all timers that are due.
+    /// Sends all segments, and runs all timers that are due.
     fn settle(&mut self) {
         self.pump();
         if self.room < usize::MAX {
@@ -226,17 +226,17 @@ impl End {
             assert!(rounds < 10_000, "its timers are always due");
         }
         if self.now < END_OF_TIME {
-            self.watch.settled(&self.connection);
+            self.monitor.settled(&self.connection);
         }
     }
 
     fn numbers(&self) -> Numbers {
         let connection = &self.connection;
         let first = LOCAL_ISN.add(1);
-        let expected = self.watch.peer.initial.add(1).at(connection.received());
+        let expected = self.monitor.peer.initial.add(1).at(connection.received());
         Numbers {
             expected,
-            edge: self.watch.peer.edge.unwrap_or(expected),
+            edge: self.monitor.peer.edge.unwrap_or(expected),
             una: first.at(connection.acknowledged()),
             nxt: first.at(connection.acknowledged() + connection.in_flight()),
             mss: connection.max_payload(),
@@ -246,7 +246,7 @@ impl End {
 
     fn stamp(&self) -> Timestamps {
         let ms = (self.now.as_nanos() / 1_000_000) as u32;
-        let (recent, echo) = (self.watch.stamps.echoed, self.watch.stamps.sent);
+        let (recent, echo) = (self.monitor.stamps.echoed, self.monitor.stamps.sent);
         let value = if (ms.wrapping_sub(recent) as i32) < 0 { recent } else { ms };
         Timestamps { value, echo }
     }
@@ -267,7 +267,7 @@ impl End {
         let connection = &self.connection;
         let nxt = connection.acknowledged() + connection.in_flight();
         has.add(0, connection.acknowledged());
-        for &(left, right) in &self.watch.peer.claimed {
+        for &(left, right) in &self.monitor.peer.claimed {
             has.add(left, right.min(nxt));
         }
         let mut una = self.connection.acknowledged();
@@ -275,24 +275,24 @@ impl End {
         let mut served = 0;
         // After long round trips a sender may wait for long.
         for _ in 0..300 {
-            if served == 8 || !self.watch.unfinished(&self.connection) || self.now == END_OF_TIME {
+            if served == 8 || !self.monitor.unfinished(&self.connection) || self.now == END_OF_TIME {
                 return;
             }
-            let sent = std::mem::take(&mut self.watch.sent);
+            let sent = std::mem::take(&mut self.monitor.sent);
             useless += u32::from(!sent.is_empty());
             assert!(useless < 60, "it does not send what the peer lacks");
             for (left, right) in sent {
                 has.add(left, right);
             }
             let ack = LOCAL_ISN.add(1).at(has.prefix());
-            let seq = self.watch.latest_number(&self.connection);
+            let seq = self.monitor.latest_number(&self.connection);
             self.receive(Segment { seq, ack, ..self.honest() });
             self.settle();
             if self.connection.acknowledged() > una {
                 una = self.connection.acknowledged();
                 useless = 0;
                 served += 1;
-            } else if self.watch.sent.is_empty() {
+            } else if self.monitor.sent.is_empty() {
                 self.next_timer();
                 self.settle();
             }

@@ -59,7 +59,7 @@ fn writable(mut segment: Segment) -> Segment {
     if !ack {
         segment.ack = Segment::default().ack;
     }
-    let most = if syn {
+    let max_blocks = if syn {
         0
     } else if segment.timestamps.is_some() {
         3
@@ -68,7 +68,7 @@ fn writable(mut segment: Segment) -> Segment {
     };
     let blocks = segment.sack;
     segment.sack = Segment::default().sack;
-    for block in blocks.as_slice().iter().take(most) {
+    for block in blocks.as_slice().iter().take(max_blocks) {
         segment.sack.push(block.left, block.right);
     }
     segment

@@ -1,5 +1,5 @@
-//! What the fuzz targets do with the fuzzer's octets. The targets in `fuzz_targets` only pass the
-//! octets on, so that a test can play the corpus as well.
+//! Implementation of the fuzz targets. The targets in `fuzz_targets` only pass the fuzzer's octets on,
+//! so that a test can replay the corpus as well.
 
 pub mod capture;
 pub mod connection;

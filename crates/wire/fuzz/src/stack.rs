@@ -35,7 +35,7 @@ struct World {
     held: Vec<Held>,
     /// Packets that may leave before the next step.
     room: usize,
-    /// Whether segments leave joined.
+    /// Whether consecutive segments are joined.
     offload: bool,
     /// Octets of memory that the stack may take.
     budget: usize,
@@ -197,7 +197,7 @@ impl World {
         known.min(u64::from(segment.len)) as u32
     }
 
-    /// Lets packets leave, as many as there is room for.
+    /// Sends packets, as many as there is room for.
     fn pump(&mut self) {
         let mut out = Vec::new();
         self.drained = false;
@@ -234,7 +234,7 @@ impl World {
         self.check_payload(&segment);
     }
 
-    /// Lets all packets leave, and runs all timers that are due.
+    /// Sends all packets, and runs all timers that are due.
     fn settle(&mut self) {
         self.pump();
         if self.room < usize::MAX {

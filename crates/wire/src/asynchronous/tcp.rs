@@ -41,7 +41,7 @@ impl TcpStream {
     /// Connects from a local address or port.
     ///
     /// # Errors
-    /// As [`TcpStream::connect`].
+    /// Same as [`TcpStream::connect`].
     pub async fn connect_from(
         handle: &Handle,
         local: Option<SocketAddr>,

@@ -1,4 +1,4 @@
-//! What the loop and the applications share.
+//! State that the loop and the applications share.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -130,13 +130,13 @@ impl Handle {
         self.0.bell.as_fd()
     }
 
-    /// Notes that the loop is about to sleep. A caller that takes the stack from then on rings the
+    /// Records that the loop is about to sleep. A caller that takes the stack from then on rings the
     /// bell.
     pub(super) fn announce_sleep(&self) {
         self.0.sleeping.store(true, Ordering::SeqCst);
     }
 
-    /// Notes that the loop is awake, and silences the bell if it has rung.
+    /// Records that the loop is awake, and resets the bell if it has rung.
     pub(super) fn wake_up(&self, has_rung: bool) {
         self.0.sleeping.store(false, Ordering::SeqCst);
         if has_rung {

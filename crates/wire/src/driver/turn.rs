@@ -15,17 +15,17 @@ use super::outbox::Outbox;
 use super::shared::Handle;
 use crate::device::Link;
 
-/// Most packets read in one turn. They are acknowledged at the end of the turn, and to write an
+/// Maximum number of packets read in one turn. They are acknowledged at the end of the turn, and to write an
 /// acknowledgement costs as much as to read several packets.
 const MAX_READ_PACKETS: usize = 256;
 
-/// Most octets read, and most octets taken from the stack, in one turn.
+/// Maximum number of octets read, and of octets taken from the stack, in one turn.
 const MAX_OCTETS: usize = 512 << 10;
 
-/// Most packets passed through the stack under one lock.
+/// Maximum number of packets passed through the stack under one lock.
 const PACKETS_PER_LOCK: usize = 32;
 
-/// Most packets taken from the stack in one turn. They are many enough that a receiver which the
+/// Maximum number of packets taken from the stack in one turn. They are many enough that a receiver which the
 /// first packet wakes finds more behind it, and few enough that arriving packets are read soon.
 const MAX_WRITE_PACKETS: usize = 256;
 
@@ -252,7 +252,7 @@ fn decoded<'a>(inbox: &'a [u8], size: usize, stamps: &[Stamp]) -> Vec<Decoded<'a
         .collect()
 }
 
-/// What follows a turn.
+/// Next action after a turn.
 enum Next {
     Again,
     Sleep(Option<Instant>),
@@ -260,10 +260,10 @@ enum Next {
     Fail,
 }
 
-/// Fills the outbox with up to `most` packets of the stack; returns whether it added any.
-fn take(stack: &mut Stack, outbox: &mut Outbox, offload: bool, now: Instant, most: usize) -> bool {
+/// Fills the outbox with up to `max` packets of the stack; returns whether it added any.
+fn take(stack: &mut Stack, outbox: &mut Outbox, offload: bool, now: Instant, max: usize) -> bool {
     let before = outbox.len();
-    while outbox.len() < most
+    while outbox.len() < max
         && (outbox.is_empty() || outbox.octets() < MAX_OCTETS)
         && outbox.push(|bytes| stack.poll_unsummed(offload, now, bytes))
     {}

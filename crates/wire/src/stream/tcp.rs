@@ -37,7 +37,7 @@ impl TcpStream {
     /// Connects from a local address or port, and waits for at most `timeout`.
     ///
     /// # Errors
-    /// As [`TcpStream::connect`], and [`io::ErrorKind::WouldBlock`] at the timeout.
+    /// Same as [`TcpStream::connect`], and [`io::ErrorKind::WouldBlock`] at the timeout.
     pub fn connect_from(
         handle: &Handle,
         local: Option<SocketAddr>,

@@ -1,4 +1,4 @@
-//! Asynchronous streams and listeners in place of tokio's: the same code runs over the stack's
+//! Asynchronous streams and listeners instead of tokio's: the same code runs over the stack's
 //! streams and over the kernel's.
 
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use unruffled_wire::asynchronous::{TcpListener, TcpStream};
 
-/// A time that is short beside a test and long beside a round trip.
+/// A time that is much shorter than a test and much longer than a round trip.
 const SHORT_TIME: Duration = Duration::from_millis(20);
 
 /// Sends back what arrives.
@@ -48,8 +48,8 @@ async fn talk(stream: impl AsyncRead + AsyncWrite, all: Arc<Barrier>, data: Vec<
 #[test]
 fn a_thousand_connections_at_once_half_of_them_opened_by_the_kernel() {
     const HALF: usize = 500;
-    let (now, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
-    setrlimit(Resource::RLIMIT_NOFILE, now.max(most.min(4096)), most).unwrap();
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    setrlimit(Resource::RLIMIT_NOFILE, soft.max(hard.min(4096)), hard).unwrap();
     Lab::with_tasks(
         |_| {},
         async |lab| {
@@ -202,7 +202,7 @@ fn errors_are_those_of_sockets() {
     );
 }
 
-/// An executor of a dozen lines.
+/// A minimal executor.
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(Thread);
     impl Wake for Unpark {

@@ -10,7 +10,7 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// Starts to capture `interface`, if tshark is installed.
+    /// Starts capturing `interface`, if tshark is installed.
     pub(crate) fn start(name: &str, interface: &str) -> Self {
         let file = std::env::temp_dir().join(format!("wire-{name}-{}.pcap", std::process::id()));
         let child = Command::new("tshark")

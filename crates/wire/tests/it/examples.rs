@@ -1,4 +1,4 @@
-//! The examples work as documented. Without the rights to make a network namespace, the tests that
+//! The examples work as documented. Without the privileges to create a network namespace, the tests that
 //! need one print that they are skipped.
 
 #[path = "../../examples/by_hand.rs"]

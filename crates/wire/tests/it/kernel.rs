@@ -1,5 +1,5 @@
 //! Transfers between the stack and the Linux kernel, over TUN, each in its own network namespace.
-//! Without the rights to make one, a test prints that it is skipped, and passes.
+//! Without the privileges to create one, a test prints that it is skipped, and passes.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{self, Shutdown, SocketAddr};

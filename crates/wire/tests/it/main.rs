@@ -1,5 +1,5 @@
-//! Drivers and streams, over links in memory and, with the rights to make network namespaces,
-//! against the kernel. Without these rights the tests that need them print that they are skipped.
+//! Drivers and streams, over links in memory and, with the privileges to create network namespaces,
+//! against the kernel. Without these privileges the tests that need them print that they are skipped.
 
 #![allow(clippy::unwrap_used)] // A failing test may panic in its helpers.
 

@@ -19,7 +19,7 @@ use unruffled_wire::driver::Driver;
 use unruffled_wire::stack::{Offload, Stack, StackConfig};
 
 /// Packets read in one turn of the loop.
-const TURN: usize = 256;
+const PACKETS_PER_TURN: usize = 256;
 
 fn bell() -> Arc<OwnedFd> {
     Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).unwrap())
@@ -36,12 +36,11 @@ fn driver(link: impl Link) -> Driver {
     Driver::spawn(link, Stack::new(config)).unwrap()
 }
 
-/// A link that always has exactly as many packets as one turn reads, and counts them.
+/// A link that has exactly as many packets in each turn of the loop as one turn reads.
 struct Batches {
     bell: Arc<OwnedFd>,
     left: usize,
     stop: Arc<AtomicBool>,
-    given: Arc<AtomicUsize>,
 }
 
 impl AsFd for Batches {
@@ -60,10 +59,9 @@ impl Link for Batches {
             if self.stop.load(Ordering::SeqCst) {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
-            self.left = TURN;
+            self.left = PACKETS_PER_TURN;
         }
         self.left -= 1;
-        self.given.fetch_add(1, Ordering::SeqCst);
         // These octets are no packet; the stack counts them as malformed.
         buffer[..40].fill(0);
         Ok((0..40, Checksums::Verify))
@@ -76,18 +74,19 @@ impl Link for Batches {
 
 #[test]
 fn applications_lock_the_stack_between_the_packets_of_one_turn() {
-    let (bell, stop, given) = (bell(), Arc::new(AtomicBool::new(false)), Arc::default());
-    let link = Batches { bell: bell.clone(), left: 0, stop: stop.clone(), given };
+    let bell = bell();
+    let stop = Arc::new(AtomicBool::new(false));
+    let link = Batches { bell: bell.clone(), left: 0, stop: stop.clone() };
     ring(&bell);
     let driver = driver(link);
     let handle = driver.handle();
-    // However the scheduler shares the processors, among so many turns there is one in which a call
-    // succeeds between packets, unless none can.
+    // If the stack is unlocked between packets, a call succeeds there in at least one of these
+    // turns, however the scheduler shares the processors.
     let between = loop {
-        let taken = handle.with(|stack| stack.counters().received) as usize;
-        if !taken.is_multiple_of(TURN) {
+        let received = handle.with(|stack| stack.counters().received) as usize;
+        if !received.is_multiple_of(PACKETS_PER_TURN) {
             break true;
-        } else if taken > 100_000 * TURN {
+        } else if received > 100_000 * PACKETS_PER_TURN {
             break false;
         }
     };
@@ -96,13 +95,14 @@ fn applications_lock_the_stack_between_the_packets_of_one_turn() {
     assert!(between, "the stack was locked for all packets of each turn");
 }
 
-/// A link that, whenever it reads or writes, lets another thread lock the stack, and waits for it.
+/// A link that, on each read and write, waits until another thread has locked the stack.
 struct Locking {
     bell: Arc<OwnedFd>,
     requests: SyncSender<()>,
     answers: Receiver<()>,
-    /// The number of answers, and whether one was missing.
+    /// The number of answers.
     answered: Arc<AtomicUsize>,
+    /// Whether an answer was missing.
     stuck: Arc<AtomicBool>,
 }
 
@@ -113,7 +113,7 @@ impl AsFd for Locking {
 }
 
 impl Locking {
-    fn let_lock(&self) {
+    fn wait_for_lock(&self) {
         if self.stuck.load(Ordering::SeqCst) || self.requests.send(()).is_err() {
             return;
         }
@@ -131,12 +131,12 @@ impl Link for Locking {
     }
 
     fn receive(&mut self, _: &mut [u8]) -> io::Result<(Range<usize>, Checksums)> {
-        self.let_lock();
+        self.wait_for_lock();
         Err(io::ErrorKind::WouldBlock.into())
     }
 
     fn send(&mut self, _: &[u8], _: Option<Offload>) -> io::Result<()> {
-        self.let_lock();
+        self.wait_for_lock();
         Ok(())
     }
 }
@@ -145,7 +145,8 @@ impl Link for Locking {
 fn the_stack_is_unlocked_while_packets_are_read_and_written() {
     let (requests, requested) = mpsc::sync_channel(1);
     let (answer, answers) = mpsc::sync_channel(1);
-    let (answered, stuck): (Arc<AtomicUsize>, Arc<AtomicBool>) = (Arc::default(), Arc::default());
+    let answered = Arc::new(AtomicUsize::new(0));
+    let stuck = Arc::new(AtomicBool::new(false));
     let link = Locking {
         bell: bell(),
         requests,
@@ -168,7 +169,7 @@ fn the_stack_is_unlocked_while_packets_are_read_and_written() {
     };
     let to: SocketAddr = ([10, 0, 0, 1], 80).into();
     let now = handle.now();
-    // Its SYN is written.
+    // The driver writes the SYN.
     handle.with(|stack| stack.connect(to, None, now)).unwrap();
     while handle.with(|stack| stack.counters().sent) == 0 {
         thread::yield_now();

@@ -496,10 +496,10 @@ impl Transfer {
                 && if all { n >= unlucky } else { n == unlucky || n > unlucky && self.chance(20) };
             // If the last segment is lost before the capture point, nothing shows that it was sent.
             let before = is_lost && n + 1 < count && self.plan.place > 0.0 && self.chance(60);
-            let most = self.plan.rtt_us * 6 / 10;
+            let max_us = self.plan.rtt_us * 6 / 10;
             let rtt = gap * 2;
             let later = match late && n + 1 < count && self.chance(30) {
-                true => rtt + self.draw() % most.max(rtt + 1),
+                true => rtt + self.draw() % max_us.max(rtt + 1),
                 false => 0,
             };
             let id = self.next_id();

@@ -78,7 +78,7 @@ impl Cubic {
         Self { c, beta, state: State::default(), last_ack: Instant::ZERO }
     }
 
-    /// Equation 1.
+    /// Returns W_cubic by equation 1.
     fn w_cubic(&self, stage: &Stage, t: f64) -> f64 {
         self.c * (t - stage.k).powi(3) + stage.origin
     }

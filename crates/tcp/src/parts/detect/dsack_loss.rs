@@ -1,4 +1,4 @@
-//! How many of the receiver's DSACKs are lost on their way (`docs/senders/unruffled.md`, section 4).
+//! Estimate of how many of the receiver's DSACKs are lost (`docs/senders/unruffled.md`, section 4).
 
 use super::two_stage::DsackOutcome;
 
@@ -8,7 +8,7 @@ pub(super) struct DsackLoss {
     expected: u32,
     missed: u32,
     informative: u32,
-    /// Missing DSACKs that were taken for lost.
+    /// Missing DSACKs that were counted as lost.
     credited: u32,
 }
 
@@ -21,9 +21,10 @@ impl DsackLoss {
         }
     }
 
-    /// Returns whether a missing DSACK may be taken for lost in place of its segment. Informative DSACKs
-    /// are lost as often as those that were due, which gives the expected number of such losses. A share
-    /// of more than one half that is missing is not taken for loss.
+    /// Returns whether a missing DSACK may count as lost, instead of its segment, and uses up one credit
+    /// if so. Informative DSACKs are lost as often as those that were due, which gives the expected
+    /// number of such losses. If more than half of the DSACKs are missing, the rest does not count as
+    /// lost.
     pub(super) fn take_credit(&mut self) -> bool {
         if self.expected == 0 {
             return false;

@@ -6,7 +6,7 @@ use super::{Detector, LossDetector, Rule, View};
 use crate::parameter::{Parameter, Unit, settings};
 use crate::parts::{Kind, maker};
 
-/// DupThresh of the RFCs.
+/// DupThresh of RFC 5681 and RFC 6675, in segments.
 pub(crate) const DUPTHRESH: u32 = 3;
 
 settings! {
@@ -28,7 +28,7 @@ pub(crate) const FIXED: Kind<Detector> = Kind::new::<Settings>("fixed", |values|
     maker(values, |settings: Settings, _| Detector::Fixed(Fixed { dupthresh: settings.dupthresh }))
 });
 
-/// Deems a hole lost when `dupthresh` segments above it have arrived.
+/// A detector that deems a hole lost when `dupthresh` segments above it have arrived.
 #[derive(Debug)]
 pub(crate) struct Fixed {
     dupthresh: u32,

@@ -1,5 +1,5 @@
-//! How late segments have been recently: a distribution of latenesses in constant space. It yields a
-//! quantile, the longest lateness and the mean.
+//! The distribution of recent latenesses, in constant space. It yields a quantile, the longest lateness
+//! and the mean.
 //!
 //! There are two generations of a histogram. The current one replaces the earlier one when it is old
 //! enough and has enough samples, so a lateness counts for one to two ages.
@@ -14,29 +14,32 @@ use unruffled_units::{Duration, Instant};
 use super::dsack_loss::DsackLoss;
 use super::two_stage::DsackOutcome;
 
-/// Binary logarithm of the bins per octave: four. They begin at 2^12 ns (4 µs) and span 22 octaves, up to
-/// 17 s. Bin 0 stays empty, because it would mean "in order".
-const FRACTION: u32 = 2;
-const FIRST: u32 = 12;
-const BINS: usize = (22 << FRACTION) + 1;
+/// Binary logarithm of the number of bins per octave, which is four.
+const LOG_BINS_PER_OCTAVE: u32 = 2;
 
-/// Minimum number of samples in a generation. A budget of 1 % allows ten spurious ones of them.
+/// Binary logarithm of the lower end of the first octave, in nanoseconds: 4 µs.
+const LOG_FIRST_NANOS: u32 = 12;
+
+/// Number of bins. They span 22 octaves, up to 17 s. Bin 0 stays empty, because it would mean "in order".
+const BINS: usize = (22 << LOG_BINS_PER_OCTAVE) + 1;
+
+/// Minimum number of samples in a generation. A budget of 1 % allows ten of them to be spurious.
 const MIN_SAMPLES: u32 = 1000;
 
 /// Number of samples that ends a generation of any age, so that the sum of two does not overflow.
 const MAX_SAMPLES: u32 = u32::MAX / 4;
 
-/// Late segments per lost one from which on a missing segment is taken for late.
+/// Number of late segments per lost one from which on a missing segment counts as late.
 const LATE_PER_LOST: u32 = 16;
 
-/// Samples in order after which the quantile is computed again.
+/// Number of in-order samples after which the quantile is computed again.
 const QUANTILE_INTERVAL: u32 = 64;
 
 /// Counts of one generation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Generation {
     samples: u32,
-    /// Transmissions taken for lost.
+    /// Transmissions that count as lost.
     lost: u32,
 }
 
@@ -92,19 +95,22 @@ impl Kept {
 
 /// Returns the bin of `lateness`.
 fn bin(lateness: Duration) -> usize {
-    let nanos = lateness.as_nanos().max(1 << FIRST);
+    let nanos = lateness.as_nanos().max(1 << LOG_FIRST_NANOS);
     let octave = nanos.ilog2();
-    let fraction = (nanos >> (octave - FRACTION)) & ((1 << FRACTION) - 1);
-    ((((octave - FIRST) as usize) << FRACTION) + fraction as usize + 1).min(BINS - 1)
+    let fraction = (nanos >> (octave - LOG_BINS_PER_OCTAVE)) & ((1 << LOG_BINS_PER_OCTAVE) - 1);
+    let first_bin = ((octave - LOG_FIRST_NANOS) as usize) << LOG_BINS_PER_OCTAVE;
+    (first_bin + fraction as usize + 1).min(BINS - 1)
 }
 
 /// Returns the upper end of a bin.
 fn end(bin: usize) -> Duration {
-    let (octave, fraction) = (bin as u32 >> FRACTION, bin as u64 & ((1 << FRACTION) - 1));
     if bin == 0 {
         return Duration::ZERO;
     }
-    Duration::from_nanos(((1 << FRACTION) + fraction) << (octave + FIRST - FRACTION))
+    let octave = bin as u32 >> LOG_BINS_PER_OCTAVE;
+    let fraction = bin as u64 & ((1 << LOG_BINS_PER_OCTAVE) - 1);
+    let shift = octave + LOG_FIRST_NANOS - LOG_BINS_PER_OCTAVE;
+    Duration::from_nanos(((1 << LOG_BINS_PER_OCTAVE) + fraction) << shift)
 }
 
 /// The distribution of recent latenesses.
@@ -112,15 +118,15 @@ fn end(bin: usize) -> Duration {
 pub(super) struct Lateness {
     /// Minimum duration of a generation.
     age: Duration,
-    /// Upper bound on the share of samples that may exceed the quantile. Below it, the share that was
-    /// lost applies.
+    /// Upper bound on the share of samples that may exceed the quantile. If the share of lost
+    /// transmissions is smaller, that share applies.
     budget: f64,
-    /// The safe wait in units of the longest lateness.
+    /// Ratio of the safe wait to the longest lateness.
     margin: f64,
     current: Generation,
     earlier: Generation,
     kept: Option<Box<Kept>>,
-    /// When the current generation began.
+    /// Time at which the current generation began.
     since: Instant,
     /// Duration of the earlier generation, in milliseconds.
     earlier_ms: u32,
@@ -148,14 +154,14 @@ impl Lateness {
         self.kept.as_ref().is_some_and(|kept| kept.current.count + kept.earlier.count > 0)
     }
 
-    /// A segment arrived in order.
+    /// Records a segment that arrived in order.
     #[inline]
     pub(super) fn in_order(&mut self) {
         self.current.samples += 1;
-        self.forget_share();
+        self.invalidate_share();
     }
 
-    /// A segment arrived late.
+    /// Records a segment that arrived late.
     pub(super) fn late(&mut self, lateness: Duration) {
         self.current.samples += 1;
         let kept = &mut **self.kept.get_or_insert_with(|| Box::new(Kept::new()));
@@ -174,13 +180,13 @@ impl Lateness {
         }
     }
 
-    /// A transmission was lost.
+    /// Records a transmission that counts as lost.
     pub(super) fn lost(&mut self) {
         self.current.lost += 1;
         self.next = 0;
     }
 
-    /// A transmission that had been taken for lost was not.
+    /// Records that a transmission that had counted as lost was not lost.
     pub(super) fn found(&mut self) {
         let generation = if self.current.lost > 0 { &mut self.current } else { &mut self.earlier };
         generation.lost = generation.lost.saturating_sub(1);
@@ -194,7 +200,7 @@ impl Lateness {
         }
     }
 
-    /// Returns whether a missing DSACK may be taken for lost, and uses up one such explanation.
+    /// Returns whether a missing DSACK may count as lost, and uses up one credit if so.
     pub(super) fn take_dsack_loss_credit(&mut self) -> bool {
         self.kept.as_mut().is_some_and(|kept| kept.dsack_loss.take_credit())
     }
@@ -213,7 +219,7 @@ impl Lateness {
             self.earlier_ms = took.try_into().unwrap_or(u32::MAX);
             self.since = now;
             self.next = 0;
-            self.forget_share();
+            self.invalidate_share();
         }
         if self.current.samples >= self.next {
             let quantile = self.compute_quantile();
@@ -232,7 +238,8 @@ impl Lateness {
         self.current.lost + self.earlier.lost
     }
 
-    /// Returns the smallest lateness that at most the share lost exceeds, or at most the budget.
+    /// Returns the smallest lateness that only the allowed share of samples exceeds: the share lost, but
+    /// at most the budget.
     fn compute_quantile(&self) -> Duration {
         let Some(kept) = &self.kept else { return Duration::ZERO };
         let budget = f64::from(self.samples()) * self.budget;
@@ -247,24 +254,24 @@ impl Lateness {
         Duration::ZERO
     }
 
-    /// The lateness that only the allowed share of samples exceeded.
+    /// Returns the lateness that only the allowed share of samples exceeded.
     pub(super) fn quantile(&self) -> Duration {
         self.kept.as_ref().map_or(Duration::ZERO, |kept| kept.quantile)
     }
 
-    /// The longest lateness.
+    /// Returns the longest lateness.
     pub(super) fn longest(&self) -> Duration {
         self.kept.as_deref().map_or(Duration::ZERO, Kept::longest)
     }
 
-    /// The longest lateness times the margin.
+    /// Returns the longest lateness times the margin.
     pub(super) fn safe(&self) -> Duration {
         self.kept.as_deref().map_or(Duration::ZERO, |kept| kept.safe)
     }
 
-    /// Returns the beginning of the two generations if, within them, so many more segments were late by
-    /// more than `wait` than were lost that a retransmission without evidence more likely replaced a
-    /// late segment.
+    /// Returns the beginning of the two generations if a retransmission without evidence more likely
+    /// replaced a late segment than a lost one: within the generations, many more segments were late by
+    /// more than `wait` than were lost.
     pub(super) fn likely_reordered_since(&self, wait: Duration) -> Option<Instant> {
         let (Some(kept), lost) = (&self.kept, self.losses()) else { return None };
         let enough = lost.saturating_mul(LATE_PER_LOST);
@@ -276,7 +283,7 @@ impl Lateness {
         likely.then(|| self.since - Duration::from_millis(u64::from(self.earlier_ms)))
     }
 
-    /// The mean over all samples of the part of their lateness beyond `wait`.
+    /// Returns the mean over all samples of the part of their lateness beyond `wait`.
     pub(super) fn mean_beyond(&self, wait: Duration) -> Duration {
         let Some(kept) = &self.kept else { return Duration::ZERO };
         let mut sum = Duration::ZERO;
@@ -286,15 +293,15 @@ impl Lateness {
         sum / u64::from(self.samples()).max(1)
     }
 
-    /// The mean over all samples.
+    /// Returns the mean over all samples.
     pub(super) fn mean(&self) -> Duration {
         let sum = |kept: &Kept| kept.current.sum + kept.earlier.sum;
         self.kept.as_deref().map_or(Duration::ZERO, sum) / u64::from(self.samples()).max(1)
     }
 
-    /// The mean over all samples as a share of the `reference` round trip. It is cached, because it is
-    /// needed for every segment sent and its divisions cost as much as the rest of that work. Call
-    /// [`Self::forget_share`] after a change of the reference.
+    /// Returns the mean over all samples as a share of the `reference` round trip. It is cached, because
+    /// it is needed for every segment sent and its divisions cost as much as the rest of that work. Call
+    /// [`Self::invalidate_share`] after a change of the reference.
     #[inline]
     pub(super) fn share(&self, reference: Duration) -> f64 {
         let Some(kept) = self.kept.as_deref() else { return 0.0 };
@@ -308,14 +315,14 @@ impl Lateness {
 
     /// Marks the cached share as out of date.
     #[inline]
-    pub(super) fn forget_share(&self) {
+    pub(super) fn invalidate_share(&self) {
         if let Some(kept) = &self.kept {
             kept.share.set(f64::NAN);
         }
     }
 }
 
-/// Returns the share of the round trip `reference` that `part` is.
+/// Returns `part` as a share of the round trip `reference`.
 pub(super) fn share_of(part: Duration, reference: Duration) -> f64 {
     part.as_secs_f64() / reference.as_secs_f64().max(1e-9)
 }

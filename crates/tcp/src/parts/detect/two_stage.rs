@@ -4,7 +4,7 @@ use unruffled_units::{Duration, Instant};
 
 use super::View;
 
-/// How late the segments of a connection are, for two-stage detection
+/// Model of how late the segments of a connection are, for two-stage detection
 /// (`docs/senders/unruffled.md`, section 4).
 ///
 /// A [`LossDetector`](super::LossDetector) that returns a model from
@@ -16,7 +16,8 @@ use super::View;
 /// Every method has a default that suits a model which keeps no record.
 #[allow(unused_variables, reason = "the names document the arguments of methods without a body")]
 pub trait LatenessModel {
-    /// The share of the window, 0…1, that confirms losses when so much of it is suspected at a time.
+    /// Returns the share of the window, 0…1, from which on suspicions confirm each other as losses when
+    /// that much of the window is suspected at a time.
     fn overflow_share(&self) -> f64 {
         0.1
     }
@@ -34,10 +35,10 @@ pub trait LatenessModel {
     /// A segment that was sent again turns out to have arrived by its first transmission, this late.
     fn on_late(&mut self, lateness: Duration) {}
 
-    /// A suspicion was confirmed: the suspected transmission is taken for lost.
+    /// Called when a suspicion is confirmed: the suspected transmission counts as lost.
     fn on_confirmed(&mut self) {}
 
-    /// A suspicion that had been confirmed was refuted.
+    /// Called when a suspicion that had been confirmed is refuted.
     fn on_refuted(&mut self) {}
 
     /// The outcome of a DSACK for a segment that was sent again.
@@ -49,7 +50,7 @@ pub trait LatenessModel {
         false
     }
 
-    /// The share of the window that is late at a time, on average.
+    /// Returns the share of the window that is late at a time, on average.
     fn late_share(&self) -> f64 {
         0.0
     }

@@ -105,7 +105,7 @@ impl Unruffled {
         }
     }
 
-    /// RACK's smallest reordering window (RFC 8985, section 6.2, step 4).
+    /// Returns RACK's smallest reordering window (RFC 8985, section 6.2, step 4).
     fn floor(&self, view: &View) -> Duration {
         view.min_rtt.unwrap_or_default().mul_f64(self.rack.smallest_window())
     }
@@ -150,7 +150,7 @@ impl LossDetector for Unruffled {
             && sent >= self.rack.latest_sent()
         {
             self.reference = view.now.since(sent);
-            self.lateness.forget_share();
+            self.lateness.invalidate_share();
         }
         self.sent_once = self.sent_once.max(facts.latest_sent_once.unwrap_or_default());
         self.rack.on_ack(facts, view);
@@ -233,8 +233,8 @@ mod tests {
     use super::super::fixtures::{detector, ms, view};
     use super::*;
 
-    /// Where the bin of 40 ms ends.
-    const FORTY: Duration = Duration::from_nanos(5 << 23);
+    /// End of the bin that contains 40 ms.
+    const END_OF_40_MS_BIN: Duration = Duration::from_nanos(5 << 23);
 
     fn at(millis: u64) -> Instant {
         Instant::from_millis(millis)
@@ -244,7 +244,8 @@ mod tests {
         detector.two_stage().expect("a model")
     }
 
-    /// A segment sent at `sent` arrives by its first transmission at `now`, in milliseconds.
+    /// Delivers a segment sent at `sent`, which arrives by its first transmission at `now`, in
+    /// milliseconds.
     fn arrives(detector: &mut dyn LossDetector, sent: u64, now: u64) {
         model(detector).on_arrival(at(sent), at(now));
     }
@@ -253,7 +254,7 @@ mod tests {
         model(detector).late_share()
     }
 
-    /// An acknowledgement at `now` whose latest-sent segment left at `sent`.
+    /// Delivers an acknowledgement at `now` whose latest-sent segment was sent at `sent`.
     fn latest(detector: &mut dyn LossDetector, sent: u64, now: u64) {
         let latest_sent = Some(at(sent));
         let latest_sent_once = latest_sent;
@@ -285,7 +286,10 @@ mod tests {
         let rule = ours.rule(&view(140));
         // One of two samples is more than 1 %, so the quantile is 40 ms, whose bin ends at 2^23 · 5 ns.
         // The longest lateness and a quarter of it are 50 ms.
-        assert_eq!(rule.overdue.map(|o| (o.wait, o.eager)), Some((ms(100) + FORTY, true)));
+        assert_eq!(
+            rule.overdue.map(|o| (o.wait, o.eager)),
+            Some((ms(100) + END_OF_40_MS_BIN, true))
+        );
         assert_eq!(rule.confirm_after, Some(ms(150)));
     }
 
@@ -296,7 +300,7 @@ mod tests {
         arrives(ours.as_mut(), 0, 140);
         latest(ours.as_mut(), 0, 140);
         latest(ours.as_mut(), 60, 170);
-        assert_eq!(ours.rule(&view(170)).overdue.map(|o| o.wait), Some(ms(110) + FORTY));
+        assert_eq!(ours.rule(&view(170)).overdue.map(|o| o.wait), Some(ms(110) + END_OF_40_MS_BIN));
     }
 
     #[test]

@@ -33,8 +33,9 @@ impl LimitedTransmit for DelayedGrowth {
         self.held.unwrap_or(cwnd)
     }
 
-    /// In congestion avoidance duplicates grow the window like new acknowledgements. Those that
-    /// also advanced the cumulative acknowledgement have grown it already.
+    /// Returns the segments by which a duplicate grows the window. In congestion avoidance,
+    /// duplicates grow the window like new acknowledgements. Those that also advanced the
+    /// cumulative acknowledgement have grown it already.
     fn grow_while_waiting(&mut self, wait: &Wait, window: &Window) -> u32 {
         if wait.advanced || !wait.open {
             self.held = None;

@@ -1,6 +1,7 @@
-//! One segment for each duplicate, up to a number of congestion windows beyond the window (RR-TCP,
-//! section 4.3), or without a bound. Measures idle periods, in which the bound is used up: from the
-//! duplicate that uses up the last of it to the acknowledgement that advances the window.
+//! Limited transmit of one segment for each duplicate, up to a number of congestion windows beyond
+//! the window (RR-TCP, section 4.3), or without a bound. Measures idle periods, in which the bound
+//! is used up: they last from the duplicate that uses up the rest of the bound to the acknowledgement
+//! that advances the window.
 
 use std::borrow::Cow;
 
@@ -53,7 +54,7 @@ impl Windows {
 
     /// Records `new` newly SACKed segments that arrived with the bound used up; `beyond` duplicates
     /// exceed it. Counts segments and not acknowledgements, because the paper subtracts what
-    /// "partially filled the pipe", also where acknowledgements were lost.
+    /// "partially filled the pipe", even if acknowledgements were lost.
     fn exhausted(&mut self, new: u32, beyond: u32, now: Instant) {
         match &mut self.idle {
             Some((_, duplicates)) => *duplicates += new,
@@ -61,7 +62,7 @@ impl Windows {
         }
     }
 
-    /// Called when the window has advanced. Returns the idle period that ends, if any.
+    /// Records that the window has advanced. Returns the idle period that ends, if any.
     fn advanced(&mut self, now: Instant) -> Option<Idle> {
         let (since, dupacks) = self.idle.take()?;
         Some(Idle { duration: now.since(since), dupacks })
@@ -107,7 +108,7 @@ mod tests {
     fn the_duplicate_that_releases_the_last_segment_uses_up_the_bound() {
         let limited = Windows::new(1.0);
         for (dupacks, beyond) in [(9, None), (10, Some(0)), (13, Some(3))] {
-            // 10.7: ten whole segments.
+            // A cwnd of 10.7 permits ten whole segments.
             assert_eq!(limited.beyond(dupacks, 10.7), beyond);
             assert_eq!(limited.allowance(dupacks, 10.7), dupacks.min(10));
         }
@@ -117,19 +118,19 @@ mod tests {
     #[test]
     fn an_idle_period_counts_the_segments_sacked_beyond_the_bound() {
         let at = Instant::from_millis;
-        let mut watch = Windows::new(1.0);
-        assert_eq!(watch.advanced(at(0)), None);
+        let mut limited = Windows::new(1.0);
+        assert_eq!(limited.advanced(at(0)), None);
         // Four at once, three of them beyond the bound; then two, and one.
-        watch.exhausted(4, 3, at(100));
-        watch.exhausted(2, 5, at(110));
-        watch.exhausted(1, 6, at(120));
-        let idle = watch.advanced(at(150)).expect("an idle period");
+        limited.exhausted(4, 3, at(100));
+        limited.exhausted(2, 5, at(110));
+        limited.exhausted(1, 6, at(120));
+        let idle = limited.advanced(at(150)).expect("an idle period");
         assert_eq!((idle.duration.as_millis_f64(), idle.dupacks), (50.0, 6));
         // The next hole: the bound is used up from its first duplicate.
-        watch.exhausted(1, 7, at(200));
-        assert_eq!(watch.advanced(at(210)).expect("an idle period").dupacks, 1);
-        watch.exhausted(1, 7, at(300));
-        watch.on_recovery();
-        assert_eq!(watch.advanced(at(310)), None);
+        limited.exhausted(1, 7, at(200));
+        assert_eq!(limited.advanced(at(210)).expect("an idle period").dupacks, 1);
+        limited.exhausted(1, 7, at(300));
+        limited.on_recovery();
+        assert_eq!(limited.advanced(at(310)), None);
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Acceptable {
 
 /// A recovery, from its beginning to its first acceptable acknowledgement.
 #[derive(Clone, Copy, Debug)]
-struct Watch {
+struct ObservedRecovery {
     /// Time of its first retransmission (RetransmitTS).
     resent: Option<Instant>,
 }
@@ -26,7 +26,7 @@ struct Watch {
 /// State of the Eifel detection algorithm.
 #[derive(Clone, Debug)]
 pub(crate) struct Eifel {
-    watch: Option<Watch>,
+    recovery: Option<ObservedRecovery>,
     /// Whether the connection has ever received a DSACK.
     dsack_seen: bool,
 }
@@ -36,29 +36,29 @@ impl Eifel {
     pub(crate) const ABOUT: &'static str = "timestamps, RFC 3522; response RFC 4015";
 
     pub(crate) fn new() -> Self {
-        Self { watch: None, dsack_seen: false }
+        Self { recovery: None, dsack_seen: false }
     }
 
     /// Called when loss recovery begins (step 1). The caller does not call it within a recovery.
     pub(crate) fn begin(&mut self) {
-        self.watch = Some(Watch { resent: None });
+        self.recovery = Some(ObservedRecovery { resent: None });
     }
 
     /// Called when a recovery begins that no loss caused.
     pub(crate) fn stop(&mut self) {
-        self.watch = None;
+        self.recovery = None;
     }
 
     /// Returns whether no recovery is observed, so that an acknowledgement without a DSACK has no
     /// effect.
     pub(crate) fn is_idle(&self) -> bool {
-        self.watch.is_none()
+        self.recovery.is_none()
     }
 
     /// Called when a segment is retransmitted (step 2). Only the first time counts.
     pub(crate) fn on_retransmit(&mut self, now: Instant) {
-        if let Some(watch) = &mut self.watch {
-            watch.resent.get_or_insert(now);
+        if let Some(recovery) = &mut self.recovery {
+            recovery.resent.get_or_insert(now);
         }
     }
 
@@ -69,7 +69,7 @@ impl Eifel {
         if !ack.advanced {
             return false;
         }
-        let resent = self.watch.take().and_then(|watch| watch.resent);
+        let resent = self.recovery.take().and_then(|recovery| recovery.resent);
         // Step 4. The echo stands for the end of its tick, so it is earlier than the retransmission
         // exactly if the tick is.
         let (Some(echo), Some(resent)) = (ack.echo, resent) else { return false };

@@ -168,7 +168,7 @@ impl FRto {
         }
     }
 
-    /// Branch (2b).
+    /// Takes branch (2b).
     fn go_forward(&mut self, ack: &AckView) -> Finding {
         if !ack.can_send_new {
             return self.conventional(0.0, f64::INFINITY);

@@ -60,7 +60,7 @@ impl Composed {
             && stream.is_in_order(ack.una)
     }
 
-    /// The stream turns a predicted acknowledgement into a delivery. A model of lateness receives each
+    /// Reads a predicted acknowledgement into the stream. The model of lateness receives each
     /// segment in it.
     #[inline(always)]
     fn deliver_in_order(&mut self, stream: &mut Stream, una: u64, now: Instant) -> Reading {

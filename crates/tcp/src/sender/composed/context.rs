@@ -16,7 +16,7 @@ pub(in crate::sender) struct Step<'a, O> {
 }
 
 impl<O> Step<'_, O> {
-    /// The sender's state as detectors see it.
+    /// Returns the part of the sender's state that detectors receive.
     pub(super) fn view(&self) -> View {
         self.sender.view(self.stream, self.now)
     }
@@ -27,20 +27,20 @@ pub(super) struct AckContext<'a, 'b, O> {
     pub(super) sender: &'a mut Composed,
     pub(super) stream: &'a mut Stream,
     pub(super) ack: &'a Ack<'b>,
-    /// What the scoreboard made of it.
+    /// Result of reading it into the scoreboard.
     pub(super) read: Reading,
     pub(super) now: Instant,
     pub(super) observer: &'a mut O,
 }
 
 impl<O> AckContext<'_, '_, O> {
-    /// The sender's state as detectors see it.
+    /// Returns the part of the sender's state that detectors receive.
     #[inline]
     pub(super) fn view(&self) -> View {
         self.sender.view(self.stream, self.now)
     }
 
-    /// The same event, for what is not particular to acknowledgements.
+    /// Returns the same event for steps that do not depend on the acknowledgement.
     #[inline]
     pub(super) fn step(&mut self) -> Step<'_, O> {
         Step { sender: self.sender, stream: self.stream, now: self.now, observer: self.observer }

@@ -1,4 +1,4 @@
-//! The pipe by counting acknowledgements, as in Fall and Floyd ("Simulation-based comparisons of Tahoe,
+//! The pipe, counted from acknowledgements as in Fall and Floyd ("Simulation-based comparisons of Tahoe,
 //! Reno and SACK TCP", 1996, section 5) and in ns-2's Sack1, which the papers used. RFC 6675 computes
 //! the pipe from the scoreboard instead.
 
@@ -9,27 +9,28 @@ pub(crate) struct CountedPipe {
 }
 
 impl CountedPipe {
-    /// A recovery begins with `outstanding` segments, of which `sacked` are SACKed.
+    /// Begins a recovery with `outstanding` segments, of which `sacked` are SACKed.
     pub(crate) fn begin(&mut self, outstanding: u32, sacked: u32) {
         self.count = Some(outstanding.saturating_sub(sacked));
     }
 
-    /// The recovery has ended.
+    /// Ends the recovery.
     pub(crate) fn end(&mut self) {
         self.count = None;
     }
 
-    /// An acknowledgement came, a partial one if it `advanced`.
+    /// Counts an acknowledgement, which is a partial one if it `advanced`.
     pub(crate) fn on_ack(&mut self, advanced: bool) {
         self.add(if advanced { -2 } else { -1 });
     }
 
-    /// A segment was sent. The first one of a recovery replaces the lost one and is not counted.
+    /// Counts a segment that was sent. The first one of a recovery replaces the lost one, so the caller
+    /// does not count it.
     pub(crate) fn on_sent(&mut self) {
         self.add(1);
     }
 
-    /// The pipe, during a recovery.
+    /// Returns the pipe, during a recovery.
     pub(crate) fn get(&self) -> Option<u32> {
         self.count
     }

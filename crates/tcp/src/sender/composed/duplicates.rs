@@ -1,5 +1,5 @@
-//! What counts as a duplicate acknowledgement of the first hole with SACK. RFC 6675 uses the scoreboard.
-//! ns-2's Sack1, which the papers used, counts as Reno does.
+//! Duplicate acknowledgements of the first hole with SACK. RFC 6675 counts them on the scoreboard. ns-2's
+//! Sack1, which the papers used, counts them as Reno does.
 
 use super::Acks;
 use super::policy::Policy;
@@ -9,7 +9,7 @@ use crate::parts::detect::Rule;
 use crate::sender::stream::{Reading, Stream};
 
 impl Recovery {
-    /// The acknowledgement prolongs the run of duplicates, or ends it.
+    /// Extends the run of duplicates by an acknowledgement, or ends it.
     #[inline]
     pub(super) fn count_run(&mut self, read: &Reading) {
         if read.advanced {
@@ -19,14 +19,14 @@ impl Recovery {
         }
     }
 
-    /// Duplicates that the first hole has caused.
+    /// Returns the number of duplicates that the first hole has caused.
     pub(super) fn duplicates(&self, policy: &Policy, stream: &Stream) -> u32 {
         if policy.counts_runs() { self.run } else { stream.board.sacked().max(self.dupacks) }
     }
 }
 
 impl Policy {
-    /// Returns whether the run of duplicates counts.
+    /// Returns whether the first hole is lost by the run of duplicates, and not by the scoreboard.
     pub(super) fn counts_runs(&self) -> bool {
         self.duplicates == Duplicates::Run && self.acks == Acks::Sack
     }
@@ -39,8 +39,8 @@ impl Policy {
         open && run >= dupthresh
     }
 
-    /// Segments that have left the network when recovery begins, for the counted pipe. ns-2 subtracts
-    /// only the `run`, whatever was `sacked` before it.
+    /// Returns the number of segments that have left the network when recovery begins, for the counted
+    /// pipe. ns-2 subtracts only the `run`, and not what was `sacked` before it.
     pub(super) fn left_at_recovery(&self, run: u32, sacked: u32) -> u32 {
         if self.counts_runs() { run } else { sacked }
     }

@@ -1,6 +1,6 @@
-//! Fast recovery without SACK: when the third duplicate may begin it, and what its end does to the
-//! window. ns-2's Reno, which the papers used, differs from RFC 5681 in both, and in the window after a
-//! loss.
+//! Fast recovery without SACK: the condition under which the third duplicate begins it, and the effect
+//! of its end on the window. ns-2's Reno, which the papers used, differs from RFC 5681 in both, and in
+//! the window after a loss.
 
 use super::policy::Policy;
 use super::recovery::Recovery;
@@ -9,18 +9,19 @@ use crate::config::{FastRecovery, Halving, Ns2Compat};
 use crate::parts::control::{AnyControl, Window};
 
 impl FastRecovery {
-    /// Number of doublings of the timeout after which earlier round-trip times no longer count.
+    /// Returns the number of doublings of the timeout after which earlier round-trip times no longer
+    /// count, if there is one.
     pub(crate) fn rtt_valid_doublings(self) -> Option<u32> {
         (self == Self::Ns2).then_some(4)
     }
 
-    /// Number of duplicates after a timeout that permit one segment each.
+    /// Returns the number of duplicates after a timeout that permit one segment each.
     pub(super) fn duplicates_after_timeout(self) -> u32 {
         if self == Self::Ns2 { 2 } else { 0 }
     }
 
-    /// Returns whether the acknowledgement that ends recovery grows the window. ns-2's NewReno does not
-    /// either: what it adds there is what partial acknowledgements deflated.
+    /// Returns whether the acknowledgement that ends recovery grows the window. In ns-2's NewReno it does
+    /// not: the increase there restores what partial acknowledgements deflated.
     fn grows_at_end(self, acks: Acks) -> bool {
         self == Self::Ns2 && acks == Acks::Reno
     }
@@ -32,7 +33,7 @@ impl Halving {
         rules.halving.unwrap_or(if reno { Self::Window } else { Self::Flight })
     }
 
-    /// Returns ssthresh after a timeout, for which only whole segments differ from RFC 5681.
+    /// Returns ssthresh after a timeout. It differs from RFC 5681 only with [`Halving::Whole`].
     pub(super) fn ssthresh_after_timeout(self, window: Window) -> f64 {
         match self {
             Self::Whole => self.halved(window).ssthresh,
@@ -51,8 +52,8 @@ impl Halving {
 }
 
 impl Policy {
-    /// Returns whether the third duplicate begins a recovery only once more is acknowledged than was
-    /// sent before the last one.
+    /// Returns whether the third duplicate begins a recovery only if more has been acknowledged than was
+    /// sent before the previous recovery began.
     pub(super) fn is_careful(&self) -> bool {
         match self.acks {
             Acks::Reno => self.fast_recovery == FastRecovery::Ns2,
@@ -68,8 +69,8 @@ impl Policy {
 }
 
 impl Recovery {
-    /// Returns whether an acknowledgement that advances restarts the retransmission timer. Of NewReno's
-    /// partial acknowledgements only the first does: "Impatient" (RFC 6582, section 3.2, step 3, and
+    /// Returns whether an acknowledgement that advances restarts the retransmission timer. With NewReno,
+    /// only the first partial acknowledgement does: "Impatient" (RFC 6582, section 3.2, step 3, and
     /// section 4).
     pub(super) fn restarts_timer(&mut self, policy: &Policy) -> bool {
         let newreno = policy.acks == Acks::NewReno;
@@ -80,7 +81,7 @@ impl Recovery {
     }
 
     /// Returns whether a new acknowledgement may grow the window. `before` is the phase in which it
-    /// came; in fast recovery the window does not grow.
+    /// arrived; in fast recovery the window does not grow.
     pub(super) fn grows_after(&self, policy: &Policy, before: Phase) -> bool {
         let ends = self.phase == Phase::Open && policy.fast_recovery.grows_at_end(policy.acks);
         ends || !matches!(before, Phase::Recovery { .. })
@@ -97,7 +98,7 @@ mod tests {
         assert_eq!(FastRecovery::Rfc5681.rtt_valid_doublings(), None);
     }
 
-    /// cwnd and ssthresh after a fast retransmit in ns-2.
+    /// Returns cwnd and ssthresh after a fast retransmit in ns-2.
     fn after(halving: Halving, cwnd: f64) -> (f64, f64) {
         let Window { cwnd, ssthresh } = halving.halved(Window { cwnd, ssthresh: 64.0 });
         (cwnd, ssthresh)

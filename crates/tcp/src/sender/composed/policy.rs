@@ -1,4 +1,4 @@
-//! The rules of a composed sender that stay the same for a connection, from its row and its settings.
+//! The rules of a composed sender that are fixed for a connection by its row and its settings.
 
 use crate::Config;
 use crate::config::{Duplicates, FastRecovery, Growth, Halving, Pipe};
@@ -12,7 +12,7 @@ use crate::parts::respond::f_rto::FRto;
 use crate::parts::timer::{AnyTimer, Timer};
 use crate::sender::Lengths;
 
-/// The kind of acknowledgements, and how recovery proceeds with them.
+/// The kind of acknowledgements, which determines the course of recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Acks {
     /// Cumulative only; the first new acknowledgement ends recovery (Reno, RFC 5681).
@@ -23,7 +23,7 @@ pub(crate) enum Acks {
     Sack,
 }
 
-/// How the window is reduced during a recovery.
+/// Course of the reduction of the window in a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reduction {
     /// To ssthresh at once; the pipe limits what is sent (RFC 6675).
@@ -37,14 +37,14 @@ pub(crate) enum Reduction {
 pub(crate) struct Composition {
     pub(crate) acks: Acks,
     pub(crate) reduction: Reduction,
-    /// Tail loss probes.
+    /// Whether tail loss probes are sent.
     pub(crate) probes: bool,
     pub(crate) lengths: Lengths,
     pub(crate) detector: Maker<Detector>,
     pub(crate) restoration: Maker<Restoration>,
-    /// Eifel detection, and the response to it.
+    /// Whether Eifel detection and the response to it are used.
     pub(crate) eifel: bool,
-    /// F-RTO, and the response to it.
+    /// Whether F-RTO and the response to it are used.
     pub(crate) f_rto: bool,
     pub(crate) timer: Maker<AnyTimer>,
     pub(crate) limited_transmit: Maker<AnyLimitedTransmit>,
@@ -104,7 +104,7 @@ impl Composition {
     }
 }
 
-/// The rules.
+/// The rules that are fixed for a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policy {
     pub(super) acks: Acks,

@@ -1,15 +1,16 @@
 //! Proportional rate reduction (RFC 9937, section 6): PRR, PRR-CRB and PRR-SSRB.
 
-/// What one acknowledgement reports, in segments.
+/// Input from one acknowledgement, in segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Delivered {
-    /// Newly delivered, cumulatively or selectively (DeliveredData).
+    /// Segments newly delivered, cumulatively or selectively (DeliveredData).
     pub(crate) segments: u32,
-    /// In flight by the scoreboard after the acknowledgement (inflight).
+    /// Segments in flight by the scoreboard after the acknowledgement (inflight).
     pub(crate) pipe: u32,
-    /// SND.UNA advances, and no further loss is indicated (SafeACK).
+    /// Whether SND.UNA advances and no further loss is indicated (SafeACK).
     pub(crate) safe: bool,
-    /// What the reduction has held back may leave at once when losses are found, as in RFC 9937.
+    /// Whether segments that the reduction has held back may be sent at once when losses are found, as
+    /// in RFC 9937.
     pub(crate) catches_up: bool,
 }
 
@@ -32,8 +33,8 @@ impl Prr {
         *self = Self { delivered: 0, out: 0, recover_fs: flight.max(1), budget: 0 };
     }
 
-    /// Returns how many segments may leave after this acknowledgement (SndCnt); none if it delivers
-    /// nothing and thus changes nothing.
+    /// Returns how many segments may be sent after this acknowledgement (SndCnt), or `None` if it
+    /// delivers nothing and so has no effect.
     pub(crate) fn on_ack(&mut self, ack: Delivered, ssthresh: u32) -> Option<u32> {
         let Delivered { segments: delivered, pipe, safe, catches_up } = ack;
         if delivered == 0 {
@@ -42,8 +43,8 @@ impl Prr {
         self.delivered += delivered;
         let count = if pipe > ssthresh {
             let due = u64::from(self.delivered) * u64::from(ssthresh);
-            // At most what has been delivered, also where less was in flight when recovery began than
-            // ssthresh permits because most of the window was SACKed.
+            // No more is sent than has been delivered. The maximum matters if less was in flight when
+            // recovery began than ssthresh permits, because most of the window was SACKed.
             let due = due.div_ceil(u64::from(self.recover_fs.max(ssthresh))) as u32;
             due.saturating_sub(self.out)
         } else {
@@ -56,17 +57,17 @@ impl Prr {
         Some(self.budget)
     }
 
-    /// A timer has found `lost` segments lost. As many may leave in their place.
+    /// Permits as many segments as a timer has found lost, `lost`.
     pub(crate) fn make_up_for(&mut self, lost: u32) {
         self.budget += lost;
     }
 
-    /// Segments that may leave now.
+    /// Returns the number of segments that may be sent now.
     pub(crate) fn budget(&self) -> u32 {
         self.budget
     }
 
-    /// A segment, new or old, was sent (prr_out).
+    /// Counts a segment that was sent, new or old (prr_out).
     pub(crate) fn on_sent(&mut self) {
         self.out += 1;
         self.budget = self.budget.saturating_sub(1);
@@ -77,13 +78,13 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// Plays acknowledgements of one segment each; returns how many segments may leave after each.
+    /// Plays acknowledgements of one segment each; returns how many segments may be sent after each.
     fn play(prr: &mut Prr, pipe: &mut u32, safe: bool, acks: usize) -> Vec<u32> {
         (0..acks)
             .map(|_| {
                 *pipe -= 1;
                 let ack = Delivered { segments: 1, pipe: *pipe, safe, catches_up: true };
-                let count = prr.on_ack(ack, 10).expect("it delivers");
+                let count = prr.on_ack(ack, 10).expect("a segment is delivered");
                 (0..count).for_each(|_| prr.on_sent());
                 *pipe += count;
                 count
@@ -111,10 +112,10 @@ mod tests {
         // 15 of 20 are lost. Three were SACKed before, and one is now.
         let mut prr = Prr::default();
         prr.begin(20, 4, 1);
-        // While more losses may follow, as many leave as are delivered.
+        // While more losses may follow, as many are sent as are delivered.
         let mut pipe = 2;
         assert_eq!(play(&mut prr, &mut pipe, false, 1), [1]);
-        // One more leaves each time once SND.UNA advances and no loss is indicated.
+        // One more is sent each time once SND.UNA advances and no loss is indicated.
         assert_eq!(play(&mut prr, &mut pipe, true, 2), [2, 2]);
         assert_eq!(pipe, 4);
     }
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn at_most_as_many_leave_as_are_delivered_where_most_was_sacked_before() {
+    fn no_more_is_sent_than_delivered_if_most_segments_were_sacked_before() {
         // One of 20 segments was in flight when recovery began, and ssthresh is 10. Much of what was
         // deemed lost turns out to be in flight.
         let mut prr = Prr::default();
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_segment_leaves_whatever_is_in_flight() {
+    fn the_first_segment_is_sent_regardless_of_the_flight() {
         let mut prr = Prr::default();
         prr.begin(20, 0, 0);
         let ack = Delivered { segments: 1, pipe: 10, safe: false, catches_up: true };

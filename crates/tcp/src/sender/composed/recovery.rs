@@ -57,12 +57,12 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
-    /// Segments were split and have other numbers.
+    /// Renumbers segments after some were split.
     pub(super) fn renumber(&mut self, numbers: &Renumbered) {
         self.high_rxt = numbers.first(self.high_rxt);
     }
 
-    /// Begins to recover from the loss of everything sent before `nxt`.
+    /// Begins recovery from the loss of everything sent before `nxt`.
     pub(super) fn enter_loss(&mut self, nxt: u64, too_big: bool) {
         self.stop();
         self.phase = Phase::Loss { point: nxt, too_big };
@@ -79,13 +79,14 @@ impl Recovery {
         self.counted_pipe.end();
     }
 
-    /// Segments in the pipe during recovery: without SACK, less what duplicates report as arrived.
+    /// Returns the number of segments in the pipe during recovery. Without SACK, it excludes those
+    /// that duplicates report as arrived.
     fn effective_pipe(&self, stream: &Stream) -> u32 {
         let counted = self.counted_pipe.get();
         counted.unwrap_or_else(|| stream.pipe().saturating_sub(self.dupacks))
     }
 
-    /// Returns whether another segment may leave in fast recovery.
+    /// Returns whether another segment may be sent in fast recovery.
     pub(super) fn may_send(&self, policy: &Policy, stream: &Stream, cwnd: f64) -> bool {
         self.fast_retransmit_due
             || match policy.reduction {
@@ -94,8 +95,8 @@ impl Recovery {
             }
     }
 
-    /// The window to which a proportional reduction leads: at most the window before, even where
-    /// Westwood computes a larger ssthresh.
+    /// Returns the window to which a proportional reduction leads. It is at most the window before,
+    /// even if Westwood computes a larger ssthresh.
     fn target(&self, ssthresh: f64) -> f64 {
         ssthresh.min(f64::from(self.reduced_from))
     }
@@ -157,7 +158,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
 }
 
 impl<O: Observer> Step<'_, O> {
-    /// The cumulative point advanced, and recovery may be over.
+    /// Handles an advance of the cumulative point, which may end recovery.
     #[inline]
     pub(super) fn on_progress(&mut self) {
         let (point, fast) = match self.sender.recovery.phase {
@@ -248,8 +249,8 @@ impl<O: Observer> Step<'_, O> {
         applied.newly_lost > 0
     }
 
-    /// The first loss was detected, by an acknowledgement that `delivered` so many segments or by a
-    /// timer.
+    /// Begins fast recovery when a loss is detected: by an acknowledgement that delivers `delivered`
+    /// segments, or by a timer.
     fn begin_recovery(&mut self, delivered: u32) {
         self.observer.on_event(self.now, &Event::FastRetransmit);
         let view = self.view();

@@ -81,7 +81,7 @@ impl Responses {
         }
     }
 
-    /// Recovery is over.
+    /// Stops F-RTO when recovery ends.
     pub(super) fn stop(&mut self) {
         if let Some(f_rto) = &mut self.f_rto {
             f_rto.stop();
@@ -95,7 +95,7 @@ impl Responses {
 }
 
 impl Inherit for Before {
-    /// Only the congestion control's variables pass on. The rest belongs to each recovery.
+    /// Inherits only the congestion control's variables. The rest belongs to each recovery.
     fn inherit(&mut self, earlier: &Self) {
         self.control = earlier.control.clone();
     }
@@ -221,7 +221,8 @@ impl<O: Observer> AckContext<'_, '_, O> {
 }
 
 impl<O: Observer> Step<'_, O> {
-    /// A DSACK reports a spurious retransmission, which is evidence against its reduction.
+    /// Records that a DSACK reports a spurious retransmission, which is evidence against its
+    /// reduction.
     fn on_evidence(&mut self, spurious: &Spurious) {
         let Some(under) = spurious.under else { return };
         let undo = self.sender.ledger.add(under, Evidence::Duplicate, self.now);

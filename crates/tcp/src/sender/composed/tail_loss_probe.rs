@@ -10,8 +10,8 @@ use crate::parts::control::{CongestionControl, Flow};
 use crate::sender::Ack;
 use crate::sender::stream::{Stream, Transmission};
 
-/// TLP.max_ack_delay: the longest delay of a lone segment's acknowledgement (Linux's minimum timeout,
-/// which bounds its delayed acknowledgements).
+/// TLP.max_ack_delay: the maximum delay of the acknowledgement of a single segment. It is Linux's minimum
+/// timeout, which bounds its delayed acknowledgements.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 /// The probe timeout without a round-trip time (section 7.2).
 const PTO_WITHOUT_RTT: Duration = Duration::from_secs(1);
@@ -23,9 +23,9 @@ pub(super) struct TailLossProbe {
     end: Option<u64>,
     /// TLP.is_retrans.
     retransmission: bool,
-    /// A round-trip time was measured since the last probe.
+    /// Whether a round-trip time was measured since the last probe.
     rtt_since: bool,
-    /// The timer expired: a probe is to be sent.
+    /// Whether the timer has expired and a probe is to be sent.
     due: bool,
 }
 
@@ -35,7 +35,7 @@ impl TailLossProbe {
         self.due
     }
 
-    /// Returns whether no probe is to be sent or outstanding.
+    /// Returns whether no probe is due or outstanding.
     pub(super) fn is_over(&self) -> bool {
         self.end.is_none() && !self.due
     }
@@ -44,7 +44,7 @@ impl TailLossProbe {
         self.rtt_since = true;
     }
 
-    /// Recovery begins, so the probe's outcome no longer matters (TLP_init).
+    /// Ends the probe when recovery begins, because its outcome no longer matters (TLP_init).
     pub(super) fn end(&mut self, timers: &mut SenderTimers) {
         self.end = None;
         self.due = false;
@@ -53,8 +53,8 @@ impl TailLossProbe {
 }
 
 impl<O: Observer> Step<'_, O> {
-    /// Checks TLP_send_probe's conditions (section 7.3). The probe itself leaves with the next poll.
-    /// Where none may be sent, the timeout keeps its time, as in Linux, because new data would postpone
+    /// Checks TLP_send_probe's conditions (section 7.3). The next poll sends the probe. If no probe may
+    /// be sent, the retransmission timer is not restarted, as in Linux, because new data would postpone
     /// it again and again.
     pub(super) fn on_probe_timer(&mut self) {
         let open = self.sender.recovery.phase == Phase::Open;
@@ -72,12 +72,11 @@ impl<O: Observer> Step<'_, O> {
 }
 
 impl Composed {
-    /// Starts the probe timer by TLP_calc_PTO where the conditions of section 7.2 hold; otherwise stops
-    /// it.
+    /// Starts the probe timer by TLP_calc_PTO if the conditions of section 7.2 hold; otherwise stops it.
     pub(super) fn schedule_probe(&mut self, stream: &Stream, now: Instant) {
         let mut flight = stream.board.outstanding();
         if self.holes_are_usual(stream) {
-            // While nothing is delivered, nothing decides on the holes.
+            // Without further deliveries, no rule decides whether the holes are losses.
             flight -= stream.board.sacked();
         } else if self.recovery.phase != Phase::Open || stream.board.sacked() > 0 {
             flight = 0;
@@ -116,10 +115,10 @@ impl Composed {
         Some(probe)
     }
 
-    /// TLP_process_ack (section 7.4.2).
+    /// Implements TLP_process_ack (section 7.4.2).
     pub(super) fn on_ack_of_probe(&mut self, stream: &Stream, ack: Ack<'_>, now: Instant) {
         if self.two_stage_active() {
-            // A probe that resends is a suspicion, and is confirmed or refuted as one.
+            // A probe that is a retransmission is recorded as a suspicion, and confirmed or refuted as one.
             self.probe.end = None;
             return;
         }
@@ -128,8 +127,8 @@ impl Composed {
         if !self.probe.retransmission || dsack_of_probe {
             self.probe.end = None;
         } else if ack.una > end {
-            // The probe repaired a loss, which reduces the window as any other. What was in flight with it
-            // has arrived, so the window counts in place of the flight, as in Linux.
+            // The probe repaired a loss, which reduces the window like any other. What was in flight with
+            // it has arrived, so the reduction starts from the window and not from the flight, as in Linux.
             self.probe.end = None;
             let flow = Flow { flight: self.window.cwnd, ..self.flow(stream, now) };
             self.window.ssthresh = self.control.on_loss(&self.window, false, &flow);

@@ -26,7 +26,8 @@ impl<O: Observer> Step<'_, O> {
         }
     }
 
-    /// RFC 8985, section 6.2, step 5: the reordering timer finds losses as an acknowledgement does.
+    /// Detects losses when the reordering timer expires, as for an acknowledgement (RFC 8985,
+    /// section 6.2, step 5).
     fn detect_by_timer(&mut self) {
         let recovering = matches!(self.sender.recovery.phase, Phase::Recovery { .. });
         let before = self.stream.board.lost();
@@ -40,7 +41,7 @@ impl<O: Observer> Step<'_, O> {
         }
     }
 
-    /// The retransmission timer expired (RFC 6298, 5.4 to 5.7).
+    /// Handles the expiry of the retransmission timer (RFC 6298, 5.4 to 5.7).
     fn on_retransmission_timeout(&mut self) {
         if !self.stream.outstanding() {
             return;
@@ -80,7 +81,8 @@ impl<O: Observer> Step<'_, O> {
 }
 
 impl Composed {
-    /// RFC 6298, 5.2 and 5.3; RFC 8985, section 7.2.
+    /// Restarts or stops the timers after an acknowledgement (RFC 6298, 5.2 and 5.3; RFC 8985,
+    /// section 7.2).
     #[inline(always)]
     pub(super) fn rearm_after_ack(
         &mut self,
@@ -105,7 +107,7 @@ impl Composed {
         }
     }
 
-    /// Begins to recover from the loss of everything sent so far.
+    /// Begins recovery from the loss of everything sent so far.
     pub(super) fn enter_loss(&mut self, stream: &Stream, too_big: bool) {
         self.recovery.enter_loss(stream.nxt(), too_big);
         self.limited_transmit.on_recovery();

@@ -9,7 +9,7 @@ use crate::sender::stream::Stream;
 pub(super) enum SenderTimer {
     /// Retransmission timeout (RFC 6298).
     Retransmit,
-    /// Loss detection is due again (RFC 8985's reordering timer).
+    /// Next run of loss detection (RFC 8985's reordering timer).
     Detect,
     /// Tail loss probe (RFC 8985, section 7).
     Probe,
@@ -32,7 +32,7 @@ impl SenderTimers {
         self.due[timer as usize] = due;
     }
 
-    /// Starts the retransmission timer anew, with the timeout of now.
+    /// Restarts the retransmission timer with the current timeout.
     #[inline]
     pub(super) fn restart_retransmission(&mut self, stream: &mut Stream, cwnd: f64, now: Instant) {
         let timeout = stream.round_trips.start_timeout(cwnd);

@@ -40,7 +40,7 @@ impl Composed {
             && !self.limited_transmit.may_exceed(stream.pipe())
     }
 
-    /// Number of segments that may be in flight while nothing is deemed lost.
+    /// Returns the number of segments that may be in flight while nothing is deemed lost.
     #[inline]
     fn allowed(&self, stream: &Stream) -> u32 {
         let cwnd = self.limited_transmit.window(self.window.cwnd);
@@ -179,7 +179,8 @@ impl Composed {
         transmission
     }
 
-    /// NextSeg's rules 3 and 4: resends a hole that may not be lost, to keep acknowledgements coming.
+    /// Resends a hole that may not be lost, so that further acknowledgements arrive (NextSeg, rules
+    /// 3 and 4).
     fn last_resort(
         &mut self,
         stream: &mut Stream,

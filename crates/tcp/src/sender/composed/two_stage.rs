@@ -27,9 +27,9 @@ const MAX_REDUCTION_ROUND_TRIPS: u64 = 3;
 
 /// Reads an acknowledgement into the scoreboard and its latenesses into the model.
 ///
-/// Until something is late, an acknowledgement that comes too soon for a retransmission by the minimum
-/// round-trip time alone is ambiguous. It counts for the original once an acknowledgement of a segment
-/// sent before the retransmission follows.
+/// Until a segment has been late, an acknowledgement is ambiguous if it comes less than the minimum
+/// round-trip time after a retransmission and no other evidence shows which copy arrived. It counts for
+/// the original once an acknowledgement of a segment sent before the retransmission follows.
 pub(super) fn acknowledge(
     suspicions: &mut Suspicions,
     detector: &mut Detector,
@@ -217,15 +217,15 @@ impl<O: Observer> Step<'_, O> {
         }
     }
 
-    /// How long after its transmission a segment is suspected, but at most a few round trips.
+    /// Returns how long after its transmission a segment is suspected, but at most a few round trips.
     fn suspicion_delay(&self) -> Duration {
         let overdue = self.sender.detector.rule(&self.view()).overdue;
         let srtt = self.stream.round_trips.srtt().unwrap_or_default();
-        let most = srtt * MAX_REDUCTION_ROUND_TRIPS;
-        overdue.map_or(Duration::ZERO, |overdue| overdue.wait.min(most))
+        let max_delay = srtt * MAX_REDUCTION_ROUND_TRIPS;
+        overdue.map_or(Duration::ZERO, |overdue| overdue.wait.min(max_delay))
     }
 
-    /// A reduction was undone in the ledger.
+    /// Handles the undoing of a reduction in the ledger.
     pub(super) fn on_undo(&mut self, undo: &Undo<Before>) {
         let last = self.sender.ledger.last_began();
         if let Some(suspicions) = self.sender.suspicions.as_mut().filter(|_| undo.last) {
@@ -269,7 +269,7 @@ impl<O: Observer> Step<'_, O> {
         }
     }
 
-    /// A DSACK reports a retransmission.
+    /// Handles a DSACK that reports a retransmission.
     pub(super) fn on_duplicate(&mut self, spurious: &Spurious) {
         if self.sender.suspicions.is_none() {
             return;
@@ -287,7 +287,7 @@ impl<O: Observer> Step<'_, O> {
         }
     }
 
-    /// A DSACK may report, once more, a segment that was resent more than once.
+    /// Handles a further DSACK that may report a segment that was resent more than once.
     pub(super) fn on_repeated_duplicate(&mut self, ack: &Ack<'_>) {
         if self.sender.suspicions.is_some()
             && let Some(number) = self.stream.repeated_spurious(ack)
@@ -296,7 +296,7 @@ impl<O: Observer> Step<'_, O> {
         }
     }
 
-    /// Segment `number` arrived by a suspected transmission.
+    /// Refutes the suspicion of segment `number`, which arrived by the suspected transmission.
     fn refute(&mut self, number: SegNo, by_dsack: bool) {
         let suspicions = self.sender.suspicions.as_mut();
         let found = suspicions.and_then(|suspicions| suspicions.refute(number, by_dsack));
@@ -325,14 +325,14 @@ impl Composed {
         self.suspicions.as_ref().is_some_and(|suspicions| suspicions.confirm_after().is_some())
     }
 
-    /// Returns whether a hole is no sign of trouble, because its segment may only be late. After the
-    /// receiver has reneged it is one, since only a timeout resends what the receiver discarded.
+    /// Returns whether holes are usual, because their segments may only be late. After the receiver has
+    /// reneged they are not, because only a timeout resends what the receiver discarded.
     pub(super) fn holes_are_usual(&self, stream: &Stream) -> bool {
         self.two_stage_active() && !stream.board.reneged()
     }
 
-    /// Segment `number` is about to be resent because of `cause`. Records a suspicion of its last
-    /// transmission where that applies, and returns how the retransmission is to be counted.
+    /// Records a suspicion of the last transmission of segment `number`, if there is one, before the
+    /// segment is resent because of `cause`. Returns the record of the retransmission.
     pub(super) fn suspect(
         &mut self,
         stream: &Stream,
@@ -369,15 +369,15 @@ impl Composed {
         Retransmission { under, suspected }
     }
 
-    /// The window has come down, or something else takes over from the reduction.
+    /// Handles the end of a reduction: the window is reduced, or another event ends the reduction.
     pub(super) fn on_reduction_end(&mut self, now: Instant) {
         if let Some(suspicions) = &mut self.suspicions {
             suspicions.on_reduction_end(now);
         }
     }
 
-    /// What to send while nothing is confirmed: suspected segments first, then new data, as long as the
-    /// pipe has room.
+    /// Returns the next segment while nothing is confirmed: suspected segments first, then new data, as
+    /// long as the pipe has room.
     pub(super) fn poll_two_stage(
         &mut self,
         stream: &mut Stream,
@@ -393,9 +393,9 @@ impl Composed {
         }
     }
 
-    /// Grows the window by what is delivered, in any order, if the pipe was full. The cumulative point
-    /// is no measure of the rate where some segment is always late. After a timeout the pipe is full
-    /// while there is anything to resend, and holes do not count, because everything sent before the
+    /// Grows the window by what is delivered, in any order, if the pipe was full. If some segment is
+    /// always late, the cumulative point does not show the rate. After a timeout the pipe is full as long
+    /// as there is anything to retransmit, and holes do not count, because everything sent before the
     /// timeout is missing.
     pub(super) fn grow_by_delivery(
         &mut self,
@@ -425,13 +425,14 @@ impl Composed {
         }
     }
 
-    /// How many segments the pipe may hold.
+    /// Returns how many segments the pipe may hold.
     fn room(&mut self) -> u32 {
         self.with_late(self.window.cwnd).min(self.policy.max_cwnd) as u32
     }
 
     /// Returns `cwnd` with room for late segments. They do not occupy the bottleneck's queue, so they
-    /// may be in flight in addition, up to another cwnd whatever the receiver's acknowledgements imply.
+    /// may be in flight in addition. The room is at most another cwnd, which bounds the effect of a
+    /// receiver's false acknowledgements.
     pub(super) fn with_late(&mut self, cwnd: f64) -> f64 {
         if !self.two_stage_active() {
             return cwnd;
@@ -453,7 +454,7 @@ impl Composed {
         f64::from(stream.board.holes()) > 2.0 * usual + 3.0
     }
 
-    /// How long after a retransmission its DSACK may come.
+    /// Returns how long after a retransmission its DSACK may arrive.
     #[inline]
     pub(super) fn dsack_horizon(&self, stream: &Stream) -> Duration {
         let rto = stream.round_trips.base_rto();

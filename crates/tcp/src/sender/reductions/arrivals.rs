@@ -1,10 +1,10 @@
 //! Segments that arrived, or may have arrived, by a suspected transmission
 //! (`docs/senders/unruffled.md`, section 2).
 //!
-//! When a segment that was resent once is acknowledged sooner than the minimum round-trip time after
-//! that, the original has arrived. The minimum can be too large, behind a queue that is never empty.
-//! In that case the next acknowledgement decides: on a path that keeps the order, no segment sent
-//! before a retransmission arrives after it.
+//! If a segment that was resent once is acknowledged less than the minimum round-trip time after its
+//! retransmission, the original has arrived. The measured minimum can be too large, because a queue is
+//! never empty. In that case the next acknowledgement decides: on a path that preserves the order, no
+//! segment sent before a retransmission arrives after it.
 
 use unruffled_units::Instant;
 
@@ -13,7 +13,7 @@ use crate::sender::numbers::{Renumbered, SegNo};
 #[derive(Clone, Copy, Debug)]
 struct Arrived {
     segment: SegNo,
-    /// When it was resent.
+    /// Time at which it was resent.
     resent: Instant,
 }
 
@@ -34,12 +34,12 @@ impl Arrivals {
         self.list.len() > self.certain as usize
     }
 
-    /// Starts to read an acknowledgement, which can decide on the segments listed so far.
+    /// Starts reading an acknowledgement, which can decide on the segments listed so far.
     pub(crate) fn begin(&mut self) {
         self.old = self.list.len() as u32;
     }
 
-    /// Adds segment `segment`, resent at `resent`, of which either copy may have arrived.
+    /// Adds segment `segment`, resent at `resent`. Either of its copies may have arrived.
     pub(crate) fn add_ambiguous(&mut self, segment: SegNo, resent: Instant) {
         self.list.push(Arrived { segment, resent });
     }
@@ -72,18 +72,18 @@ impl Arrivals {
         }
     }
 
-    /// The segments that certainly arrived by the suspected transmission.
+    /// Returns the segments that certainly arrived by the suspected transmission.
     pub(crate) fn certain_segments(&self) -> impl Iterator<Item = SegNo> {
         self.list[..self.certain as usize].iter().map(|arrived| arrived.segment)
     }
 
-    /// Removes and returns one of these.
+    /// Removes and returns one of the segments that certainly arrived by the suspected transmission.
     pub(crate) fn take_certain(&mut self) -> Option<SegNo> {
         self.certain = self.certain.checked_sub(1)?;
         Some(self.list.swap_remove(self.certain as usize).segment)
     }
 
-    /// Segments were split and have other numbers.
+    /// Renumbers the segments after some were split.
     pub(crate) fn renumber(&mut self, numbers: &Renumbered) {
         for arrived in &mut self.list {
             arrived.segment = numbers.first(arrived.segment);

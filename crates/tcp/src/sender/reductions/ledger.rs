@@ -43,8 +43,8 @@ impl Inherit for () {
 }
 
 impl<T: Inherit> Saved<T> {
-    /// An earlier reduction proves spurious while this one stands. Should this one prove spurious
-    /// as well, the sender restores the state before both.
+    /// Takes over the state before an earlier reduction that proves spurious while this one stands.
+    /// If this one proves spurious as well, the sender restores the state before both.
     fn inherit(&mut self, earlier: &Self) {
         let Window { cwnd, ssthresh } = self.window;
         self.window.ssthresh = ssthresh.max(earlier.window.ssthresh);
@@ -89,7 +89,8 @@ pub(crate) struct Undo<T> {
     pub(crate) lasted: Duration,
     /// The state before the reduction.
     pub(crate) saved: Saved<T>,
-    /// No later reduction stands, and nothing confirms this one: the sender restores `saved`.
+    /// Whether no later reduction stands and nothing confirms this one, so that the sender restores
+    /// `saved`.
     pub(crate) last: bool,
 }
 
@@ -104,15 +105,15 @@ struct Reduction<T> {
     resent: u32,
     /// Number of retransmissions under it that DSACKs report.
     reported: u32,
-    /// DSACKs cannot prove it spurious (RFC 3708, A.1 and A.3).
+    /// Whether DSACKs are excluded as proof that it is spurious (RFC 3708, A.1 and A.3).
     barred: bool,
-    /// Its retransmissions prove it spurious: DSACKs report all of them, or an acknowledgement
-    /// answers an original.
+    /// Whether its retransmissions prove it spurious: DSACKs report all of them, or an
+    /// acknowledgement answers an original.
     spurious: bool,
     /// Number of suspicions that confirm it.
     confirmations: u32,
-    /// It no longer stands: it was spurious, and nothing confirms it. Evidence may still refer to
-    /// it.
+    /// Whether it no longer stands, because it was spurious and nothing confirms it. Evidence may
+    /// still refer to it.
     undone: bool,
 }
 
@@ -196,13 +197,13 @@ impl<T: Inherit> Ledger<T> {
         id
     }
 
-    /// The cause of reduction `id` and the state before it, if it is still in the ledger.
+    /// Returns the cause of reduction `id` and the state before it, if it is still in the ledger.
     pub(crate) fn get(&self, id: ReductionId) -> Option<(Cause, &Saved<T>)> {
         let found = self.reductions.iter().find(|reduction| reduction.id == id)?;
         Some((found.cause, &found.saved))
     }
 
-    /// The reduction under which retransmissions are made.
+    /// Returns the reduction under which retransmissions are made.
     pub(crate) fn current(&self) -> Option<ReductionId> {
         self.current
     }
@@ -283,7 +284,8 @@ impl<T: Inherit> Ledger<T> {
         Undo { last, ..undo }
     }
 
-    /// The value that describes the undoing of the reduction at this index, with `last` unset.
+    /// Returns the value that describes the undoing of the reduction at this index, with `last`
+    /// unset.
     fn undo_value(&self, at: usize, now: Instant) -> Undo<T> {
         let Reduction { id, cause, began, ref saved, .. } = self.reductions[at];
         Undo { id, cause, lasted: now.since(began), saved: saved.clone(), last: false }
@@ -297,7 +299,7 @@ impl<T: Inherit> Ledger<T> {
         Some(last.id)
     }
 
-    /// Time of the last reduction that responds to a loss and still stands.
+    /// Returns the time of the last reduction that responds to a loss and still stands.
     pub(crate) fn last_began(&self) -> Option<Instant> {
         self.last().map(|last| last.began)
     }
@@ -308,7 +310,7 @@ impl<T: Inherit> Ledger<T> {
         self.last().is_some_and(|last| last.confirmations == 0)
     }
 
-    /// The last reduction that responds to a loss and still stands.
+    /// Returns the last reduction that responds to a loss and still stands.
     fn last(&self) -> Option<&Reduction<T>> {
         self.reductions.iter().rfind(|reduction| reduction.stands_for_loss())
     }
@@ -329,8 +331,8 @@ impl<T: Inherit> Ledger<T> {
         Some(self.undo(at, now, Reduction::is_for_loss))
     }
 
-    /// Segments become smaller by the factor `ratio`. Windows keep their size in octets. `rest`
-    /// scales the rest of the saved state.
+    /// Adapts the windows when segments become smaller by the factor `ratio`. Windows keep their
+    /// size in octets. `rest` scales the rest of the saved state.
     pub(crate) fn on_smaller_segments(&mut self, ratio: f64, mut rest: impl FnMut(&mut T)) {
         for reduction in &mut self.reductions {
             reduction.saved.window.scale(ratio);

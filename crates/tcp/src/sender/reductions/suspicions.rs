@@ -30,20 +30,20 @@ enum State {
     Refuted,
 }
 
-/// One transmission that was given up.
+/// One transmission that is suspected to be lost.
 #[derive(Clone, Copy, Debug)]
 struct Suspicion {
     segment: SegNo,
-    /// When the suspected transmission was sent.
+    /// Time of the suspected transmission.
     sent: Instant,
-    /// When the segment was sent again.
+    /// Time at which the segment was sent again.
     resent: Instant,
-    /// The load at that time: what a reduction at once would have started from.
+    /// The load at that time, from which an immediate reduction would have started.
     load: Load,
     state: State,
 }
 
-/// How much a sender had in flight.
+/// The load of a sender at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Load {
     /// Congestion window, in segments.
@@ -52,19 +52,19 @@ pub(crate) struct Load {
     pub(crate) flight: u32,
 }
 
-/// What the refutation of a suspicion changes.
+/// Effect of the refutation of a suspicion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Refutation {
     /// The outcome of the DSACK, if a DSACK refuted it.
     pub(crate) dsack: Option<DsackOutcome>,
-    /// The suspicion had been confirmed, and supported this reduction, if one stood then.
+    /// Set if the suspicion had been confirmed, to the reduction that it supported, if one stood then.
     pub(crate) confirmed: Option<Option<ReductionId>>,
 }
 
 /// The suspicions of one sender, and how long each waits for confirmation.
 #[derive(Clone, Debug)]
 pub(crate) struct Suspicions {
-    /// In the order of retransmission. Each has a number; that of the front is `first`.
+    /// Suspicions in the order of retransmission. Each has a number; that of the front is `first`.
     list: VecDeque<Suspicion>,
     first: u64,
     /// Length of the prefix of `list` in which no suspicion is pending.
@@ -75,22 +75,22 @@ pub(crate) struct Suspicions {
     fresh: u32,
     /// Segment and number of each suspicion, sorted.
     by_segment: VecDeque<(SegNo, u64)>,
-    /// The last standing reduction responds to what was sent until this time. It is `Instant::MAX`
-    /// while the window is still coming down, because the queue is as full as before until then.
+    /// Latest transmission to which the last standing reduction responds. It is `Instant::MAX` while the
+    /// window is still being reduced, because the queue is as full as before until then.
     covered_until: Option<Instant>,
-    /// Suspicions wait for confirmation at present.
+    /// Whether suspicions wait for confirmation at present.
     active: bool,
-    /// The wait after the transmission, now or when `active` was last true.
+    /// Time from the suspected transmission to confirmation, now or when `active` was last true.
     wait: Duration,
     /// Segments that arrived by a suspected transmission.
     pub(crate) arrivals: Arrivals,
 }
 
 impl Suspicions {
-    /// Memory of one suspicion, in octets.
+    /// Memory that one suspicion takes, in octets.
     pub(crate) const SUSPICION_OCTETS: usize = size_of::<Suspicion>() + size_of::<(SegNo, u64)>();
 
-    /// Memory of the tables, in octets.
+    /// Returns the memory that the tables take, in octets.
     pub(crate) fn table_octets(&self) -> usize {
         self.list.capacity() * size_of::<Suspicion>()
             + self.by_segment.capacity() * size_of::<(SegNo, u64)>()
@@ -117,14 +117,15 @@ impl Suspicions {
         }
     }
 
-    /// How long after its transmission a suspicion is confirmed; none if that happens at once.
+    /// Returns how long after its transmission a suspicion is confirmed, or `None` if it is confirmed at
+    /// once.
     #[inline]
     pub(crate) fn confirm_after(&self) -> Option<Duration> {
         self.active.then_some(self.wait)
     }
 
-    /// The same for suspicions that are pending already: they keep the last wait when the detector has
-    /// discarded its record of reordering.
+    /// Returns how long after its transmission a suspicion that is already pending is confirmed. It keeps
+    /// the last wait when the detector has discarded its record of reordering.
     pub(crate) fn pending_wait(&self) -> Duration {
         self.wait
     }
@@ -142,8 +143,8 @@ impl Suspicions {
         self.list.is_empty()
     }
 
-    /// Segment `segment`, last sent at `sent`, is sent again at `now` under this load. Where suspicions
-    /// are confirmed at once, this one supports the last reduction.
+    /// Adds a suspicion: segment `segment`, last sent at `sent`, is sent again at `now` under this load.
+    /// If suspicions are confirmed at once, this one supports the last reduction.
     pub(crate) fn add<T: Inherit>(
         &mut self,
         ledger: &mut Ledger<T>,
@@ -169,9 +170,9 @@ impl Suspicions {
         self.covered_until.is_none_or(|covered| sent > covered)
     }
 
-    /// Segment `segment` arrived by a suspected transmission: by the last one, for which that is the
-    /// least late. `by_dsack`: a DSACK reports it; otherwise a DSACK is due. Returns none if there is
-    /// no such suspicion.
+    /// Refutes the last suspicion of segment `segment`, which arrived by a suspected transmission. The
+    /// last one implies the least lateness. If `by_dsack`, a DSACK reports the arrival; otherwise a DSACK
+    /// is due. Returns `None` if there is no such suspicion.
     pub(crate) fn refute(&mut self, segment: SegNo, by_dsack: bool) -> Option<Refutation> {
         let at = self.by_segment.partition_point(|&(s, _)| s <= segment).checked_sub(1)?;
         let &(_, number) = self.by_segment.get(at).filter(|&&(s, _)| s == segment)?;
@@ -197,8 +198,8 @@ impl Suspicions {
         Some(Refutation { dsack: by_dsack.then_some(outcome), confirmed })
     }
 
-    /// The last reduction was undone, and `cwnd` is restored. The reduction that is the last one now
-    /// began at `last`.
+    /// Handles the undoing of the last reduction, which restores `cwnd`. The reduction that is now the
+    /// last one began at `last`.
     pub(crate) fn on_undo(&mut self, cwnd: f64, last: Option<Instant>) {
         self.covered_until = last;
         self.count_fresh();
@@ -213,20 +214,21 @@ impl Suspicions {
         self.fresh = self.pending_fresh().count() as u32;
     }
 
-    /// The pending suspicions of segments sent after the last reduction.
+    /// Returns the pending suspicions of segments sent after the last reduction.
     fn pending_fresh(&self) -> impl Iterator<Item = &Suspicion> {
         let from = self.decided as usize;
         let fresh = |s: &&Suspicion| s.state == State::Pending && self.is_fresh(s.sent);
         self.list.range(from..).filter(fresh)
     }
 
-    /// The window is being reduced: at once after a `timeout`, otherwise over a round trip.
+    /// Records that a reduction of the window begins: at once after a `timeout`, otherwise over a round
+    /// trip.
     pub(crate) fn on_reduction(&mut self, timeout: bool, now: Instant) {
         self.covered_until = Some(if timeout { now } else { Instant::MAX });
         self.fresh = 0;
     }
 
-    /// The window has come down.
+    /// Records that the reduction of the window has ended.
     pub(crate) fn on_reduction_end(&mut self, now: Instant) {
         if self.covered_until == Some(Instant::MAX) {
             self.covered_until = Some(now);
@@ -234,8 +236,8 @@ impl Suspicions {
         }
     }
 
-    /// The first pending suspicion: its segment, the time of the suspected transmission, and the load
-    /// when the segment was sent again.
+    /// Returns the first pending suspicion: its segment, the time of the suspected transmission, and the
+    /// load when the segment was sent again.
     pub(crate) fn first_pending(&mut self) -> Option<(SegNo, Instant, Load)> {
         loop {
             let first = self.list.get(self.decided as usize)?;
@@ -265,8 +267,8 @@ impl Suspicions {
         self.decided += 1;
     }
 
-    /// Returns the load at the first suspicion beyond what lateness explains, if so many are pending
-    /// that they indicate an overflow: at least `limit`, at least three, and more than twice `usual`,
+    /// Returns the load at the first suspicion beyond what lateness explains, if the number of pending
+    /// suspicions indicates an overflow: at least `limit`, at least three, and more than twice `usual`,
     /// the number that lateness alone leads to.
     pub(crate) fn overflow(&self, limit: f64, usual: impl FnOnce() -> f64) -> Option<Load> {
         let fresh = f64::from(self.fresh);
@@ -325,7 +327,8 @@ impl Suspicions {
         }
     }
 
-    /// Segments become smaller by the factor `ratio`. Windows keep their size in octets.
+    /// Rescales the loads when segments become smaller by the factor `ratio`. Windows keep their size in
+    /// octets.
     pub(crate) fn on_smaller_segments(&mut self, ratio: f64) {
         for Suspicion { load, .. } in &mut self.list {
             load.cwnd *= ratio;
@@ -333,7 +336,7 @@ impl Suspicions {
         }
     }
 
-    /// Segments were split and have other numbers, in the same order.
+    /// Renumbers the suspected segments after some were split. The order stays the same.
     pub(crate) fn renumber(&mut self, numbers: &Renumbered) {
         for (segment, _) in &mut self.by_segment {
             *segment = numbers.first(*segment);

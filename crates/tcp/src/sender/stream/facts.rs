@@ -11,7 +11,7 @@ use crate::parts::detect::Reordering;
 use crate::sender::Ack;
 use crate::sender::reductions::ReductionId;
 
-/// How the reordering length of a retransmitted segment is measured, which is acknowledged twice.
+/// Measurement of the reordering length of a retransmitted segment, which is acknowledged twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lengths {
     /// The mean over both acknowledgements, once a DSACK has come (RR-TCP's MEAN).
@@ -111,8 +111,8 @@ impl Stream {
         self.board.is_in_order(una)
     }
 
-    /// Does the same as [`Self::acknowledge`] for an acknowledgement that [`Self::is_in_order`].
-    /// Calls `on_covered` with the time of transmission of each segment.
+    /// Processes an acknowledgement for which [`Self::is_in_order`] returned true, with the result
+    /// of [`Self::acknowledge`]. Calls `on_covered` with the time of transmission of each segment.
     #[inline]
     pub(crate) fn acknowledge_in_order(
         &mut self,

@@ -1,5 +1,5 @@
-//! How much the peer's window permits, and when small segments wait: silly-window avoidance, Nagle's
-//! algorithm and window probes (RFC 9293, sections 3.7.4, 3.8.6.1 and 3.8.6.2.1).
+//! Flow control: the peer's window, silly-window avoidance, Nagle's algorithm and window probes (RFC
+//! 9293, sections 3.7.4, 3.8.6.1 and 3.8.6.2.1).
 
 use unruffled_units::Instant;
 
@@ -8,7 +8,7 @@ use super::{Stream, Transmission};
 /// The sender's state of flow control.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FlowControl {
-    /// Small segments wait until nothing is outstanding.
+    /// Whether small segments wait until nothing is outstanding.
     nagle: bool,
     /// First octet beyond the peer's window.
     window_end: u64,
@@ -23,7 +23,7 @@ pub(super) struct FlowControl {
 struct Probe {
     /// Time of the last transmission.
     sent: Instant,
-    /// The octet was sent more than once.
+    /// Whether the octet was sent more than once.
     again: bool,
 }
 
@@ -38,7 +38,7 @@ impl FlowControl {
     }
 }
 
-/// What a window probe consists of.
+/// The payload of a window probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WindowProbe {
     /// The next octets, as many as fit into the window.
@@ -48,7 +48,7 @@ pub(crate) enum WindowProbe {
 }
 
 impl Stream {
-    /// Takes the peer's offer of `window` octets from `acked` on.
+    /// Records that the peer offers a window of `window` octets from `acked` on.
     pub(crate) fn set_window(&mut self, acked: u64, window: u64) {
         self.flow_control.max_window = self.flow_control.max_window.max(window);
         self.flow_control.window_end = acked + window;
@@ -59,18 +59,18 @@ impl Stream {
         self.flow_control.nagle = nagle;
     }
 
-    /// MAX.SND.WND, in octets.
+    /// Returns MAX.SND.WND, in octets.
     pub(crate) fn max_window(&self) -> u64 {
         self.flow_control.max_window
     }
 
-    /// MAX.SND.WND in segments, at least one.
+    /// Returns MAX.SND.WND in segments, at least one.
     pub(crate) fn peer_segments(&self) -> f64 {
         let segments = self.flow_control.max_window / u64::from(self.mss.max(1));
         segments.max(1) as f64
     }
 
-    /// First octet beyond the peer's window.
+    /// Returns the first octet beyond the peer's window.
     pub(crate) fn window_end(&self) -> u64 {
         self.flow_control.window_end
     }
@@ -85,7 +85,7 @@ impl Stream {
         self.mss = mss;
     }
 
-    /// The highest valid acknowledgement: SND.NXT, or the end of a window probe.
+    /// Returns the highest valid acknowledgement: SND.NXT, or the end of a window probe.
     pub(crate) fn max_ack(&self) -> u64 {
         self.nxt + u64::from(self.flow_control.probe.is_some())
     }
@@ -98,7 +98,7 @@ impl Stream {
         unsent || (self.finished && self.nxt == self.written)
     }
 
-    /// Length of the next new segment, if there is one that may be sent now. The FIN has length 1.
+    /// Returns the length of the next new segment, if one may be sent now. The FIN has length 1.
     pub(crate) fn next_new(&self) -> Option<u64> {
         if self.nxt >= self.written {
             return (self.finished && self.nxt == self.written).then_some(1);
@@ -125,7 +125,7 @@ impl Stream {
     }
 
     /// Returns the window probe to send, if the window holds back all data. It consists of the
-    /// octets that fit into the window, however few, or of one octet beyond a closed window.
+    /// octets that fit into the window, or of one octet beyond a closed window.
     pub(crate) fn probe_window(&mut self, now: Instant) -> Option<WindowProbe> {
         if !self.blocked_by_window() {
             return None;

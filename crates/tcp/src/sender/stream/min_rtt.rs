@@ -15,7 +15,7 @@ pub(crate) struct MinRtt {
 }
 
 impl MinRtt {
-    /// The minimum over the window.
+    /// Returns the minimum over the window.
     pub(crate) fn get(&self) -> Option<Duration> {
         self.best.map(|[(_, rtt), ..]| rtt)
     }

@@ -37,19 +37,19 @@ struct Record {
     lateness: Option<Duration>,
     /// The reordering length at the first acknowledgement, if it could be measured.
     length: Option<u32>,
-    /// A DSACK reported it.
+    /// Whether a DSACK reported it.
     reported: bool,
     /// Number of DSACKs beyond the first.
     repeated: u32,
 }
 
-/// How a retransmission is recorded.
+/// Record of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Retransmission {
     /// The reduction of the window under which it is made, if there is one. A DSACK for it is
     /// evidence against this reduction.
     pub(crate) under: Option<ReductionId>,
-    /// It replaces a transmission that is recorded as suspected.
+    /// Whether it replaces a transmission that is recorded as suspected.
     pub(crate) suspected: bool,
 }
 
@@ -67,7 +67,8 @@ pub(crate) struct DsackReport {
     /// Mean of the round-trip times of both copies. It does not depend on which acknowledgement
     /// answered which copy.
     pub(crate) rtt: Option<Duration>,
-    /// More copies arrived than were sent without a suspicion, so a suspected one is among them.
+    /// Whether more copies arrived than were sent without a suspicion, so that a suspected one is among
+    /// them.
     pub(crate) refutes_suspicion: bool,
     /// Time of the original transmission, if the original arrived second.
     pub(crate) original_sent: Option<Instant>,
@@ -80,7 +81,7 @@ pub(crate) struct DsackReport {
 /// The retransmitted segments of one sender.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Retransmissions {
-    /// In the order of the stream.
+    /// Records in stream order.
     records: VecDeque<Record>,
 }
 
@@ -88,7 +89,7 @@ impl Retransmissions {
     /// Maximum memory that a segment takes here, in octets.
     pub(crate) const SEGMENT_OCTETS: usize = size_of::<Record>();
 
-    /// Memory of the records, in octets.
+    /// Returns the memory of the records, in octets.
     pub(crate) fn table_octets(&self) -> usize {
         self.records.capacity() * size_of::<Record>()
     }
@@ -183,7 +184,7 @@ impl Retransmissions {
         }
     }
 
-    /// The record of segment `number`, if there is one.
+    /// Returns the record of segment `number`, if there is one.
     fn record(&mut self, number: SegNo) -> Option<&mut Record> {
         let at = self.records.binary_search_by_key(&number, |r| r.number).ok()?;
         Some(&mut self.records[at])
@@ -230,15 +231,15 @@ impl Retransmissions {
         Some(record.number).filter(|_| record.repeated >= record.unsuspected)
     }
 
-    /// Segments were split and have other numbers, in the same order.
+    /// Renumbers the records after segments were split. The order stays the same.
     pub(crate) fn renumber(&mut self, number: impl Fn(SegNo) -> SegNo) {
         for record in &mut self.records {
             record.number = number(record.number);
         }
     }
 
-    /// The reordering length of the first segment that was last resent under this reduction, if it
-    /// could be measured.
+    /// Returns the reordering length of the first segment that was last resent under this
+    /// reduction, if it could be measured.
     pub(crate) fn length_under(&self, under: ReductionId) -> Option<u32> {
         self.records.iter().find(|record| record.under == Some(under))?.length
     }

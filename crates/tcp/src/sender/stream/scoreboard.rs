@@ -34,16 +34,16 @@ pub(crate) struct Entry {
     /// would take a quarter more memory.
     links: Links,
     sacked: bool,
-    /// It is deemed lost and was not resent since.
+    /// Whether it is deemed lost and was not resent since.
     lost: bool,
-    /// A retransmission is in flight.
+    /// Whether a retransmission is in flight.
     resent: bool,
-    /// It was ever retransmitted.
+    /// Whether it was ever retransmitted.
     pub(crate) retransmitted: bool,
 }
 
 impl Entry {
-    /// Stream offset of the octet behind its last.
+    /// Returns the stream offset after its last octet.
     pub(crate) fn end(&self) -> u64 {
         self.start + u64::from(self.len)
     }
@@ -53,14 +53,14 @@ impl Entry {
         self.lost
     }
 
-    /// Number of segments to skip in search of the next one that is not SACKed. It is 0 if this one
-    /// is not.
+    /// Returns the number of segments to skip in search of the next one that is not SACKed. It is 0
+    /// if this one is not.
     fn skip(&self) -> u32 {
         if self.sacked { self.links.next } else { 0 }
     }
 
-    /// Number of segments to skip in search of the previous one that is not SACKed. It is 0 if this
-    /// one is not.
+    /// Returns the number of segments to skip in search of the previous one that is not SACKed. It
+    /// is 0 if this one is not.
     fn skip_back(&self) -> u32 {
         if self.sacked { self.links.prev } else { 0 }
     }
@@ -124,7 +124,7 @@ impl Scoreboard {
     /// Maximum memory that a segment takes here, in octets.
     pub(crate) const SEGMENT_OCTETS: usize = size_of::<Entry>() + size_of::<Reverse<SegNo>>();
 
-    /// Memory of the tables, in octets.
+    /// Returns the memory of the tables, in octets.
     pub(crate) fn table_octets(&self) -> usize {
         self.entries.capacity() * size_of::<Entry>()
             + self.lost_queue.capacity() * size_of::<Reverse<SegNo>>()
@@ -139,43 +139,43 @@ impl Scoreboard {
         }
     }
 
-    /// Segments sent and not cumulatively acknowledged (FlightSize).
+    /// Returns the number of segments sent and not cumulatively acknowledged (FlightSize).
     pub(crate) fn outstanding(&self) -> u32 {
         self.entries.len() as u32
     }
 
-    /// Segments SACKed and not cumulatively acknowledged.
+    /// Returns the number of segments SACKed and not cumulatively acknowledged.
     pub(crate) fn sacked(&self) -> u32 {
         self.sacked
     }
 
-    /// Segments below the highest delivered one that have not been delivered.
+    /// Returns the number of segments below the highest delivered one that have not been delivered.
     pub(crate) fn holes(&self) -> u32 {
         let below = self.highest.map_or(0, |highest| (highest + 1).saturating_sub(self.base));
         (below as u32).saturating_sub(self.sacked)
     }
 
-    /// Segments deemed lost and not resent since.
+    /// Returns the number of segments deemed lost and not resent since.
     pub(crate) fn lost(&self) -> u32 {
         self.lost
     }
 
-    /// Estimated number of segments in the network (RFC 6675's pipe).
+    /// Returns the estimated number of segments in the network (RFC 6675's pipe).
     pub(crate) fn pipe(&self) -> u32 {
         self.outstanding() - self.sacked - self.lost + self.resent
     }
 
-    /// The highest segment delivered so far.
+    /// Returns the highest segment delivered so far.
     pub(crate) fn highest_delivered(&self) -> Option<SegNo> {
         self.highest
     }
 
-    /// Stream offset of the octet behind the first outstanding segment.
+    /// Returns the stream offset after the first outstanding segment.
     pub(crate) fn first_end(&self) -> u64 {
         self.entries.front().map_or(0, Entry::end)
     }
 
-    /// The last segment sent that is not SACKed.
+    /// Returns the last segment sent that is not SACKed.
     pub(crate) fn last_unsacked(&mut self) -> Option<(SegNo, &Entry)> {
         let mut index = self.entries.len().checked_sub(1)?;
         // Path halving, as in `find_unsacked`.
@@ -197,12 +197,12 @@ impl Scoreboard {
         hole >= self.end() || self.entry(hole).start >= right
     }
 
-    /// The entry of segment `number`, which must be outstanding.
+    /// Returns the entry of segment `number`, which must be outstanding.
     pub(crate) fn entry(&self, number: SegNo) -> &Entry {
         &self.entries[(number - self.base) as usize]
     }
 
-    /// Number of the first segment that is not cumulatively acknowledged.
+    /// Returns the number of the first segment that is not cumulatively acknowledged.
     pub(crate) fn first(&self) -> SegNo {
         self.base
     }
@@ -212,7 +212,7 @@ impl Scoreboard {
         number < self.first() || self.entry(number).sacked
     }
 
-    /// Number of the next new segment.
+    /// Returns the number of the next new segment.
     pub(crate) fn end(&self) -> SegNo {
         self.base + self.entries.len() as u64
     }
@@ -287,7 +287,7 @@ impl Scoreboard {
         self.entries.front().is_some_and(|e| e.sacked)
     }
 
-    /// The smallest segment deemed lost and not resent since (NextSeg, rule 1).
+    /// Returns the smallest segment deemed lost and not resent since (NextSeg, rule 1).
     pub(crate) fn next_lost(&mut self) -> Option<SegNo> {
         while let Some(&Reverse(number)) = self.lost_queue.peek() {
             if number >= self.base && self.entry(number).lost {
@@ -298,8 +298,8 @@ impl Scoreboard {
         None
     }
 
-    /// The smallest hole at or after `from` and below the highest SACKed segment that was never
-    /// resent (NextSeg, rule 3).
+    /// Returns the smallest hole at or after `from` and below the highest SACKed segment that was
+    /// never resent (NextSeg, rule 3).
     pub(crate) fn hole_from(&mut self, from: SegNo) -> Option<SegNo> {
         let highest = self.highest.filter(|_| self.sacked > 0)?;
         let mut number = self.find_unsacked(from.max(self.base));
@@ -312,8 +312,8 @@ impl Scoreboard {
         None
     }
 
-    /// The smallest segment at or after `number` that is not SACKed, or the end. Uses union-find
-    /// with path halving over the runs of SACKed segments.
+    /// Returns the smallest segment at or after `number` that is not SACKed, or the end. Uses
+    /// union-find with path halving over the runs of SACKed segments.
     fn find_unsacked(&mut self, number: SegNo) -> SegNo {
         let mut index = (number - self.base) as usize;
         while index < self.entries.len() {

@@ -11,17 +11,17 @@ use super::SegNo;
 /// The link that refers to no entry.
 const NO_ENTRY: u32 = u32::MAX;
 
-/// The low 31 bits of a segment's number. They identify every segment of a window, and never equal
-/// [`NO_ENTRY`].
+/// Returns the low 31 bits of a segment's number. They identify every segment of a window, and
+/// never equal [`NO_ENTRY`].
 pub(crate) fn low_bits(number: SegNo) -> u32 {
     number as u32 & (u32::MAX >> 1)
 }
 
 /// An entry that the list can contain.
 pub(crate) trait Timed {
-    /// The key by which the list is sorted: last transmission, then end.
+    /// Returns the key by which the list is sorted: last transmission, then end.
     fn key(&self) -> (Instant, u64);
-    /// The entry's neighbours in the list.
+    /// Returns the entry's neighbours in the list.
     fn links(&mut self) -> &mut Links;
 }
 
@@ -80,7 +80,7 @@ impl TimeOrder {
         self.append_linked(ring, number);
     }
 
-    /// The links of the next entry that is appended.
+    /// Returns the links of the next entry that is appended.
     #[inline]
     pub(crate) fn links_of_new_tail(&self) -> Links {
         Links { prev: self.tail, next: NO_ENTRY }
@@ -151,7 +151,7 @@ impl TimeOrder {
         }
     }
 
-    /// The entry before `number`, which must be in the list.
+    /// Returns the entry before `number`, which must be in the list.
     fn before(&self, ring: &mut Ring<'_, impl Timed>, number: u32) -> u32 {
         if number == self.head { NO_ENTRY } else { ring.links(number).prev }
     }
@@ -175,14 +175,15 @@ impl TimeOrder {
         }
     }
 
-    /// `number`, which is still in the list, is now the latest-sent segment known to be delivered.
+    /// Records that `number`, which is still in the list, is now the latest-sent segment known to
+    /// be delivered.
     pub(crate) fn delivered_latest(&mut self, ring: &mut Ring<'_, impl Timed>, number: SegNo) {
         self.cursor = self.before(ring, low_bits(number));
     }
 
-    /// The latest-sent segment known to be delivered is one that is no longer in the list: moves
-    /// the cursor to the last entry for which `before` holds. This scans the list, but happens only
-    /// after rare events.
+    /// Moves the cursor to the last entry for which `before` holds, because the latest-sent segment
+    /// known to be delivered is no longer in the list. This scans the list, but happens only after
+    /// rare events.
     pub(crate) fn seek<E: Timed>(&mut self, ring: &mut Ring<'_, E>, before: impl Fn(&E) -> bool) {
         self.cursor = self.tail;
         while self.cursor != NO_ENTRY && !before(ring.entry(self.cursor)) {
@@ -190,12 +191,13 @@ impl TimeOrder {
         }
     }
 
-    /// The entry sent first, as the low bits of its number.
+    /// Returns the entry sent first, as the low bits of its number.
     pub(crate) fn first(&self) -> Option<u32> {
         (self.head != NO_ENTRY).then_some(self.head)
     }
 
-    /// The last entry sent before the latest delivered segment, as the low bits of its number.
+    /// Returns the last entry sent before the latest delivered segment, as the low bits of its
+    /// number.
     pub(crate) fn last_before_delivered(&self) -> Option<u32> {
         (self.cursor != NO_ENTRY).then_some(self.cursor)
     }

@@ -69,7 +69,7 @@ settings! {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) form: Form,
-    /// SACKed packets count as acknowledged.
+    /// Whether SACKed packets count as acknowledged.
     pub(crate) selective: bool,
     pub(crate) alpha: f64,
     pub(crate) beta: f64,
@@ -101,7 +101,7 @@ impl Settings {
 pub(crate) struct Version {
     /// Tunable parameters.
     pub(crate) parameters: &'static [Parameter],
-    /// SACKed packets count as acknowledged.
+    /// Whether SACKed packets count as acknowledged.
     pub(crate) selective: bool,
     /// Reads the values of these parameters.
     pub(crate) read: fn(&[f64]) -> Settings,

@@ -23,7 +23,7 @@ const MIN_MXRTT_AFTER_EXTREME_LOSSES: Duration = Duration::from_secs(1);
 /// Shortest silence of the peer that lengthens the timeouts of Table 1 (RFC 6298, 2.4).
 const MIN_SILENCE: Duration = Duration::from_secs(1);
 /// Minimum mxrtt, a tick of a coarse clock, which the paper leaves open. Without it, an mxrtt of
-/// zero would stay zero when doubled, and the packet would be sent again without end.
+/// zero would stay zero when doubled, and the packet would be sent again in an endless loop.
 const MIN_MXRTT: Duration = Duration::from_millis(1);
 /// Minimum window of Table 1, in packets, which the paper leaves open. Line 22 adds 1/cwnd, so a
 /// window of half a packet would grow by two packets, and one of a thousandth by a thousand.
@@ -66,7 +66,7 @@ pub(crate) struct Tables {
     mxrtt: Duration,
     slowdown: Instant,
     cburst: u32,
-    /// Lines 12c to 12f were reached in this burst.
+    /// Whether lines 12c to 12f were reached in this burst.
     extreme_reached: bool,
     /// Transmission time of the packet that the current acknowledgement answers.
     answered_sent: Option<Instant>,
@@ -81,7 +81,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Memory of the lists, in octets.
+    /// Returns the memory of the lists, in octets.
     pub(super) fn octets(&self) -> usize {
         self.lists.octets()
     }
@@ -117,17 +117,18 @@ impl Tables {
         }
     }
 
-    /// cwnd and ssthresh.
+    /// Returns cwnd and ssthresh.
     pub(crate) fn window(&self) -> Window {
         self.window
     }
 
-    /// The largest recent round-trip time, once one was measured.
+    /// Returns the largest recent round-trip time, once one was measured.
     pub(crate) fn srtt(&self) -> Option<Duration> {
         (self.srtt > 0.0).then(|| Duration::from_secs_f64(self.srtt))
     }
 
-    /// Time from its transmission after which a packet without an acknowledgement is dropped.
+    /// Returns the time from its transmission after which a packet without an acknowledgement is
+    /// dropped.
     pub(crate) fn mxrtt(&self) -> Duration {
         self.mxrtt
     }
@@ -158,12 +159,13 @@ impl Tables {
         self.slowdown <= now && cwnd > f64::from(self.lists.to_be_ack())
     }
 
-    /// A flush ended. `data_limited`: nothing was left to send, although the window was not full.
+    /// Handles the end of a flush. `data_limited` is whether nothing was left to send, although the
+    /// window was not full.
     pub(crate) fn on_flushed(&mut self, data_limited: bool) {
         self.data_limited = data_limited;
     }
 
-    /// Packet `n`, a new one or one that had been dropped, was sent.
+    /// Records that packet `n`, a new one or one that had been dropped, was sent.
     pub(crate) fn on_sent(&mut self, n: SegNo, now: Instant) {
         if self.lists.is_empty() {
             self.silent_since = now;
@@ -171,9 +173,9 @@ impl Tables {
         self.lists.on_sent(n, now, self.window.cwnd);
     }
 
-    /// The current acknowledgement covers packet `n` for the first time. `original` is the time of
-    /// its first transmission, if that may be the one that arrived. No transmission after
-    /// `latest_answerable` can have been acknowledged yet.
+    /// Records that the current acknowledgement covers packet `n` for the first time. `original` is
+    /// the time of its first transmission, if that may be the one that arrived. No transmission
+    /// after `latest_answerable` can have been acknowledged yet.
     pub(crate) fn on_covered(
         &mut self,
         n: SegNo,
@@ -233,8 +235,8 @@ impl Tables {
         window.cwnd = window.cwnd.min(self.limits.cwnd.min(growth_limit));
     }
 
-    /// Time of the next check for drops. Table 1 has no backoff, so it would send a packet every
-    /// mxrtt, however short, to a peer that is gone. A packet sent after a silence of
+    /// Returns the time of the next check for drops. Table 1 has no backoff, so it would send a
+    /// packet every mxrtt, however short, to a peer that is gone. A packet sent after a silence of
     /// [`MIN_SILENCE`] or longer is therefore not dropped before the silence has doubled (RFC 6298,
     /// 2.4 and 5.5).
     pub(crate) fn next_check(&mut self, now: Instant) -> Option<Instant> {
@@ -252,7 +254,8 @@ impl Tables {
         self.lists.discard_below(n);
     }
 
-    /// Packets become smaller by the factor `ratio`. Windows keep their size in octets.
+    /// Adapts the windows when packets become smaller by the factor `ratio`. Windows keep their
+    /// size in octets.
     pub(crate) fn on_smaller_packets(&mut self, ratio: f64) {
         self.window.cwnd *= ratio;
         self.window.ssthresh *= ratio;
@@ -273,8 +276,8 @@ impl Tables {
         self.slow_start = true;
     }
 
-    /// Packets were split. Those for which `lost` holds were too big for the path and count as
-    /// dropped (line 6), but are no sign of congestion.
+    /// Renumbers packets after some were split. Those for which `lost` holds were too big for the
+    /// path and count as dropped (line 6), but are no sign of congestion.
     pub(crate) fn on_split(&mut self, numbers: &Renumbered, lost: impl Fn(SegNo) -> bool) {
         self.lists.split(numbers, lost);
     }
@@ -326,7 +329,7 @@ impl Tables {
         Some((n, if again { Dropped::Burst } else { Dropped::Extreme }))
     }
 
-    /// Time of the next drop or of the end of the slowdown, whichever comes first.
+    /// Returns the time of the next drop or of the end of the slowdown, whichever comes first.
     pub(crate) fn next_event(&mut self, now: Instant) -> Option<Instant> {
         let wait = self.mxrtt + TIME_RESOLUTION;
         let drop = self.lists.earliest().map(|(_, packet)| packet.time + wait);

@@ -13,8 +13,8 @@ use super::peer::Peer;
 use super::{World, octet};
 use crate::input::Input;
 
-/// Most connections that applications hold.
-const MAX_HELD: usize = 6;
+/// Maximum number of connections that applications hold.
+const MAX_CONNECTIONS: usize = 6;
 
 /// A waker that stores that it was woken.
 #[derive(Default)]
@@ -50,7 +50,7 @@ fn check_woken<T>(waits: &mut Option<Arc<Flag>>, flag: Arc<Flag>, outcome: &Poll
 impl World {
     fn hold(&mut self, id: ConnectionId) {
         self.held.push(Held { id, written: 0, first: None, reader: None, flusher: None });
-        if self.held.len() > MAX_HELD {
+        if self.held.len() > MAX_CONNECTIONS {
             let oldest = self.held.remove(0);
             self.trace("releases", oldest.id);
             self.stack.release(oldest.id);
@@ -74,7 +74,7 @@ impl World {
         }
     }
 
-    pub(super) fn read(&mut self, n: usize, most: usize) {
+    pub(super) fn read(&mut self, n: usize, max: usize) {
         if self.held.is_empty() {
             return;
         }
@@ -91,11 +91,11 @@ impl World {
             });
         }
         let first = held.first;
-        let mut out = vec![0; most];
+        let mut out = vec![0; max];
         let flag = Arc::new(Flag::default());
         let waker = Waker::from(flag.clone());
         let outcome = self.stack.poll_read(held.id, &waker, &mut out);
-        if self.drained && most > 0 {
+        if self.drained && max > 0 {
             check_woken(&mut held.reader, flag, &outcome);
         }
         self.trace("reads", (at, &outcome));

@@ -12,7 +12,7 @@ use super::{PORT, local, octet};
 use crate::input::Input;
 use crate::numbers::{Numbers, syn_options};
 
-/// Most octets of payload, which keeps runs short.
+/// Maximum payload in octets, which keeps runs short.
 const MAX_PAYLOAD: u32 = 20_000;
 
 /// A peer, and what it has received.
@@ -83,7 +83,7 @@ impl Peer {
         Numbers { timestamps: Timestamps { value, echo: self.stamped }, ..self.numbers }
     }
 
-    /// Returns numbers that may lie in the window for it.
+    /// Returns sequence numbers that may lie in the stack's window for this peer's data.
     pub(super) fn guesses(&self) -> [SeqNr; 2] {
         let expected = self.numbers.expected;
         [expected, expected.add(u32::MAX)]
@@ -133,7 +133,7 @@ impl Peer {
             segment.window_scale = None;
             segment.sack_permitted = false;
         }
-        encode(from, to, &segment, (&payload, &[]), &mut packet).expect("it fits");
+        encode(from, to, &segment, (&payload, &[]), &mut packet).expect("the packet fits");
         packet
     }
 
@@ -147,7 +147,7 @@ impl Peer {
         };
         let mtu = input.u16();
         let mut quote = Vec::new();
-        encode(self.local(), self.at, &quoted, (&[], &[]), &mut quote).expect("it fits");
+        encode(self.local(), self.at, &quoted, (&[], &[]), &mut quote).expect("the packet fits");
         let mut packet = Vec::new();
         match (self.at.ip(), self.local().ip()) {
             (IpAddr::V4(from), IpAddr::V4(to)) => {
@@ -161,9 +161,9 @@ impl Peer {
                     .icmpv6_raw(2, 0, u32::from(mtu).to_be_bytes())
                     .write(&mut packet, &quote)
             }
-            _ => unreachable!("both are of one family"),
+            _ => unreachable!("both addresses are of one family"),
         }
-        .expect("it fits");
+        .expect("the packet fits");
         packet
     }
 }

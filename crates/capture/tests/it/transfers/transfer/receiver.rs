@@ -9,11 +9,11 @@ pub(crate) struct Receiver {
     sack: bool,
     /// Next octet expected.
     next: u64,
-    /// Data received beyond it: first octets, and the octets after the last.
+    /// Data received beyond `next`: the first octet of each block, and the octet after its last.
     held: BTreeMap<u64, u64>,
     /// First octet of the segment that arrived last.
     latest: Option<u64>,
-    /// Timestamp to be echoed.
+    /// Timestamp to echo.
     stamp: Option<u32>,
     /// Future arrivals, by time and by order of sending. `None` repeats the last acknowledgement.
     arrivals: BTreeMap<(u64, u64), Option<Segment>>,
@@ -33,7 +33,7 @@ impl Receiver {
         }
     }
 
-    /// Sets the timestamp to be echoed.
+    /// Sets the timestamp to echo.
     pub(crate) fn set_stamp(&mut self, stamp: Option<u32>) {
         self.stamp = stamp;
     }

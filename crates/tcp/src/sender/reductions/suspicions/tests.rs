@@ -54,7 +54,7 @@ impl Books {
         self.suspicions.on_reduction(false, now);
     }
 
-    /// Refutes a suspicion by DSACK; returns that and the window that comes back, if one does.
+    /// Refutes a suspicion by DSACK; returns the refutation and the window that is restored, if any.
     fn refute_and_undo(
         &mut self,
         segment: SegNo,
@@ -77,7 +77,7 @@ fn active() -> Books {
     d
 }
 
-/// Segments 0, 1, 2 … sent at 0, 1, 2 … ms and suspected 100 ms later.
+/// Returns suspicions of segments 0, 1, 2 … sent at 0, 1, 2 … ms and suspected 100 ms later.
 fn suspecting(segments: u64) -> Books {
     let mut d = active();
     (0..segments).for_each(|n| d.suspect(n, at(n), load(50.0), at(100 + n)));
@@ -123,7 +123,7 @@ fn the_last_of_two_suspicions_of_a_segment_is_refuted_first() {
     assert_eq!(d.first_pending(), None);
 }
 
-/// Whether so many are pending that a queue overflows, where none is usual.
+/// Returns whether the pending suspicions indicate an overflow, if none is usual.
 fn overflows(d: &Books, limit: f64) -> bool {
     d.overflow(limit, || 0.0).is_some()
 }

@@ -81,8 +81,8 @@ impl Scoreboard {
         applied.apply_again_by(self.entry(self.full_number(last)).sent + overdue.wait);
     }
 
-    /// The boundary below which every hole has at least `dupthresh` SACKed segments above it (RFC
-    /// 6675, IsLost).
+    /// Returns the boundary below which every hole has at least `dupthresh` SACKed segments above
+    /// it (RFC 6675, IsLost).
     fn lost_edge(&mut self, dupthresh: u32) -> SegNo {
         while self.sacked_from_edge < dupthresh && self.edge > self.base {
             self.edge -= 1;
@@ -156,7 +156,7 @@ impl Scoreboard {
         self.marked_to = self.base;
     }
 
-    /// The number of the outstanding segment with these low bits.
+    /// Returns the number of the outstanding segment with these low bits.
     fn full_number(&self, low: u32) -> SegNo {
         let distance = u64::from(low.wrapping_sub(self.base as u32));
         self.base + u64::from(time_order::low_bits(distance))

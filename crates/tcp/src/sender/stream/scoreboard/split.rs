@@ -61,7 +61,7 @@ mod tests {
     use crate::parts::detect::Rule;
     use unruffled_units::Instant;
 
-    /// No acknowledgement is ambiguous.
+    /// Guards by which no acknowledgement is ambiguous.
     const UNAMBIGUOUS: SpuriousAfter = SpuriousAfter { first: Instant::MAX, others: Instant::MAX };
 
     fn board() -> Scoreboard {
@@ -72,7 +72,7 @@ mod tests {
         board
     }
 
-    /// Start and length of each segment.
+    /// Returns start and length of each segment.
     fn ranges(board: &Scoreboard) -> Vec<(u64, u32)> {
         (board.base..board.end()).map(|n| (board.entry(n).start, board.entry(n).len)).collect()
     }

@@ -14,10 +14,11 @@ use crate::parts::detect::{Overdue, Rule};
 /// Length of a segment, in octets.
 const SEGMENT: u64 = 1000;
 
-/// No acknowledgement is ambiguous.
+/// Guards by which no acknowledgement is ambiguous.
 const UNAMBIGUOUS: SpuriousAfter = SpuriousAfter { first: Instant::MAX, others: Instant::MAX };
 
-/// The number of the first segment: 0, or just below 2^32, where the low 32 bits wrap around.
+/// Returns the number of the first segment: 0, or just below 2^32, where the low 32 bits wrap
+/// around.
 fn bases() -> impl Strategy<Value = SegNo> {
     prop_oneof![Just(0), (1..3000_u64).prop_map(|below| (1 << 32) - below)]
 }

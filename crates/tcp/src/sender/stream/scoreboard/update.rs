@@ -19,13 +19,13 @@ pub(crate) struct SpuriousAfter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Covered {
     pub(crate) number: SegNo,
-    /// It was ever retransmitted.
+    /// Whether it was ever retransmitted.
     pub(crate) resent: bool,
     /// Time of the last transmission.
     pub(crate) sent: Instant,
-    /// The last transmission is too recent to have arrived, so an earlier one arrived.
+    /// Whether the last transmission is too recent to have arrived, so that an earlier one arrived.
     pub(crate) spurious: bool,
-    /// It was the first outstanding segment.
+    /// Whether it was the first outstanding segment.
     pub(crate) first: bool,
 }
 
@@ -46,11 +46,11 @@ pub(crate) struct Delivery {
     pub(crate) original_sent: Option<Instant>,
     /// Whether any covered segment was ever retransmitted.
     pub(crate) any_retransmitted: bool,
-    /// Latest transmission among the covered segments, without retransmissions that are suspected
+    /// Latest transmission among the covered segments, excluding retransmissions that are suspected
     /// to be spurious (RFC 8985, section 6.2, step 2).
     pub(crate) latest_sent: Option<Instant>,
-    /// A segment that was never retransmitted arrived after a later one (RFC 8985, section 6.2,
-    /// step 3).
+    /// Whether a segment that was never retransmitted arrived after a later one (RFC 8985, section
+    /// 6.2, step 3).
     pub(crate) reordered: bool,
 }
 
@@ -111,8 +111,8 @@ impl Scoreboard {
         d
     }
 
-    /// Returns whether an acknowledgement up to offset `una` covers at least one segment, each was
-    /// sent once, and no hole is open.
+    /// Returns whether an acknowledgement up to offset `una` covers at least one segment, all
+    /// covered segments were sent once, and no hole is open.
     #[inline]
     pub(crate) fn is_in_order(&self, una: u64) -> bool {
         let Some(front) = self.entries.front() else { return false };
@@ -130,7 +130,8 @@ impl Scoreboard {
         }) && last == Some(una)
     }
 
-    /// Does the same as [`Self::acknowledge`] for an acknowledgement that [`Self::is_in_order`].
+    /// Processes an acknowledgement for which [`Self::is_in_order`] returned true, with the result
+    /// of [`Self::acknowledge`].
     #[inline(always)]
     pub(crate) fn acknowledge_in_order(
         &mut self,
@@ -205,10 +206,10 @@ impl Scoreboard {
         self.highest = self.highest.max(Some(number));
     }
 
-    /// The first segment that starts at or after `offset`.
+    /// Returns the first segment that starts at or after `offset`.
     fn first_at_or_after(&self, offset: u64) -> Option<SegNo> {
         let front = self.entries.front()?;
-        // Segments of equal size make the first guess right.
+        // If all segments have the same size, the first guess is right.
         let guess = (offset.saturating_sub(front.start) / u64::from(front.len.max(1))) as usize;
         let index = match self.entries.get(guess) {
             Some(entry) if entry.start == offset => guess,

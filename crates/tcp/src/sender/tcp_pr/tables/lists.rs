@@ -52,16 +52,16 @@ pub(super) struct Lists {
     transmissions: VecDeque<u32>,
     /// Number of transmissions before the first entry.
     passed: u32,
-    /// |to-be-ack|.
+    /// Returns |to-be-ack|.
     to_be_ack: u32,
     /// Number of transmissions before memorize was last filled.
     snapshot: u32,
-    /// |memorize|.
+    /// Returns |memorize|.
     memorized: u32,
 }
 
 impl Lists {
-    /// Memory of the lists, in octets.
+    /// Returns the memory of the lists, in octets.
     pub(super) fn octets(&self) -> usize {
         self.packets.capacity() * size_of::<Packet>()
             + self.transmissions.capacity() * size_of::<u32>()
@@ -78,12 +78,12 @@ impl Lists {
         self.packets.is_empty()
     }
 
-    /// |to-be-ack|.
+    /// Returns |to-be-ack|.
     pub(super) fn to_be_ack(&self) -> u32 {
         self.to_be_ack
     }
 
-    /// |memorize|.
+    /// Returns |memorize|.
     pub(super) fn memorized(&self) -> u32 {
         self.memorized
     }
@@ -126,7 +126,7 @@ impl Lists {
         self.packets.iter_mut().for_each(|packet| packet.cwnd = cwnd);
     }
 
-    /// Packets were split and have other numbers. Removes those for which `lost` holds from
+    /// Renumbers packets after some were split. Removes those for which `lost` holds from
     /// to-be-ack.
     pub(super) fn split(&mut self, numbers: &Renumbered, lost: impl Fn(SegNo) -> bool) {
         let mut packets = VecDeque::with_capacity(self.packets.len());
@@ -145,7 +145,7 @@ impl Lists {
         }
     }
 
-    /// The packet of to-be-ack that was sent first.
+    /// Returns the packet of to-be-ack that was sent first.
     pub(super) fn earliest(&mut self) -> Option<(SegNo, Packet)> {
         while let Some(&low) = self.transmissions.front() {
             let n = full_number(low, self.base);
@@ -160,12 +160,12 @@ impl Lists {
         None
     }
 
-    /// Packet `n`, if it was sent and lies above the cumulative point.
+    /// Returns packet `n`, if it was sent and is above the cumulative point.
     pub(super) fn packet(&self, n: SegNo) -> Option<Packet> {
         self.packets.get(n.checked_sub(self.base)? as usize).copied()
     }
 
-    /// Number of transmissions so far.
+    /// Returns the number of transmissions so far.
     fn count(&self) -> u32 {
         self.passed.wrapping_add(self.transmissions.len() as u32)
     }
@@ -184,7 +184,7 @@ impl Lists {
     }
 }
 
-/// The number with these low bits that is nearest to `base`.
+/// Returns the number with these low bits that is nearest to `base`.
 fn full_number(low: u32, base: SegNo) -> SegNo {
     base.wrapping_add_signed(i64::from(low.wrapping_sub(base as u32) as i32))
 }

@@ -14,12 +14,12 @@ const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// The time `n` milliseconds after the origin.
+/// Returns the time `n` milliseconds after the origin.
 fn at(n: u64) -> Instant {
     Instant::from_millis(n)
 }
 
-/// The first time after `at(n)`, when an mxrtt that ends there has passed.
+/// Returns the first time after `at(n)`, when an mxrtt that ends there has passed.
 fn past(n: u64) -> Instant {
     at(n) + TIME_RESOLUTION
 }
@@ -45,19 +45,19 @@ impl Run {
         Self { pr, dropped: BTreeSet::new(), next: 0 }
     }
 
-    /// Table 3, which includes Table 1.
+    /// Returns Table 3, which includes Table 1.
     fn new(initial_window: u32) -> Self {
         Self::with_form(Form::Extreme, initial_window)
     }
 
-    /// Table 1 after a handshake that took 100 ms, so that mxrtt is 300 ms.
+    /// Returns Table 1 after a handshake that took 100 ms, so that mxrtt is 300 ms.
     fn basic(initial_window: u32) -> Self {
         let mut run = Self::with_form(Form::Basic, initial_window);
         run.pr.on_handshake(ms(100));
         run
     }
 
-    /// Table 3 after a handshake that took 100 ms, so that mxrtt is 300 ms.
+    /// Returns Table 3 after a handshake that took 100 ms, so that mxrtt is 300 ms.
     fn timed(initial_window: u32) -> Self {
         let mut run = Self::new(initial_window);
         run.pr.on_handshake(ms(100));

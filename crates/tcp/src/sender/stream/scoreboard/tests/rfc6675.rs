@@ -25,9 +25,9 @@ impl Rfc6675 {
         (self.base..self.end()).filter(|&n| !self.sacked[(n - self.base) as usize])
     }
 
-    /// IsLost, for every outstanding segment: "either DupThresh discontiguous SACKed sequences have
-    /// arrived above 'SeqNum' or more than (DupThresh - 1) * SMSS bytes with sequence numbers
-    /// greater than 'SeqNum' have been SACKed".
+    /// Returns IsLost for every outstanding segment: "either DupThresh discontiguous SACKed
+    /// sequences have arrived above 'SeqNum' or more than (DupThresh - 1) * SMSS bytes with
+    /// sequence numbers greater than 'SeqNum' have been SACKed".
     fn is_lost(&self, dup_thresh: u64) -> Vec<bool> {
         let mut sequences = 0;
         let mut bytes = 0;
@@ -43,15 +43,15 @@ impl Rfc6675 {
         lost
     }
 
-    /// SetPipe, in segments.
+    /// Returns SetPipe, in segments.
     fn pipe(&self, lost: &[bool]) -> u32 {
         let each =
             |n: SegNo| u32::from(!lost[(n - self.base) as usize]) + u32::from(n < self.high_rxt);
         self.holes().map(each).sum()
     }
 
-    /// NextSeg, rule (1) with `lost`, and rule (3) without: rule (3) is rule (1) without condition
-    /// (1.c).
+    /// Returns NextSeg, by rule (1) with `lost`, and rule (3) without: rule (3) is rule (1) without
+    /// condition (1.c).
     fn next_seg(&self, lost: Option<&[bool]>) -> Option<SegNo> {
         let highest = self.base + self.sacked.iter().rposition(|&s| s)? as u64;
         let lost = |n: SegNo| lost.is_none_or(|lost| lost[(n - self.base) as usize]);

@@ -30,7 +30,7 @@ struct Table {
 }
 
 impl Table {
-    /// A table after a handshake that took 100 ms.
+    /// Returns a table after a handshake that took 100 ms.
     fn new(form: Form, whole: Whole, cwnd: f64) -> Self {
         Self {
             form,

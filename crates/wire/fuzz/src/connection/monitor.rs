@@ -1,4 +1,4 @@
-//! What must hold for an end whatever happens to it.
+//! Invariants of one end of a connection, checked after every event.
 
 use unruffled_tcp::{Config, Connection, Event, Ignored, Segment, SeqNr, State, Variant};
 
@@ -7,14 +7,14 @@ use super::setup::LOCAL_ISN;
 use crate::ranges::Ranges;
 
 /// The state of an end, derived from its segments and events.
-pub(super) struct Watch {
+pub(super) struct Monitor {
     config: Config,
     state: State,
     passive: bool,
     /// The smallest congestion window.
     min_cwnd: f64,
     pub(super) peer: Peer,
-    /// The shift of the end's window.
+    /// The window scale of the end.
     scale: u8,
     pub(super) application: Application,
     acknowledged: u64,
@@ -23,7 +23,7 @@ pub(super) struct Watch {
     nxt: u64,
     /// The peer's octets that have arrived.
     arrived: Ranges,
-    /// The ends of the peer's stream, by its FINs.
+    /// The stream offsets at which the peer's FINs end its stream.
     ends: Vec<u64>,
     /// The ranges that the end has sent since this list was last taken.
     pub(super) sent: Vec<(u64, u64)>,
@@ -32,24 +32,24 @@ pub(super) struct Watch {
     events: Vec<Event>,
 }
 
-/// What the peer has sent.
+/// Record of what the peer has sent.
 #[derive(Default)]
 pub(super) struct Peer {
-    /// Its initial number.
+    /// Its initial sequence number.
     pub(super) initial: SeqNr,
-    /// The first number beyond the window that the end has advertised.
+    /// The first sequence number beyond the window that the end has advertised.
     pub(super) edge: Option<SeqNr>,
-    /// The shift of its window.
+    /// Its window scale.
     scale: Option<u8>,
-    /// The highest number that its window has allowed.
+    /// The highest stream offset that its window has allowed.
     offered: u64,
-    /// The latest number of its accepted segments.
+    /// The highest stream offset at which one of its accepted segments begins.
     highest: i64,
     /// The ranges that it has reported by SACK.
     pub(super) claimed: Vec<(u64, u64)>,
 }
 
-/// What the end's application has done.
+/// Record of what the end's application has done.
 #[derive(Default)]
 pub(super) struct Application {
     written: u64,
@@ -79,7 +79,7 @@ fn rank(state: State) -> u8 {
     }
 }
 
-impl Watch {
+impl Monitor {
     pub(super) fn new(config: Config, active: bool, variant: &Variant) -> Self {
         Self {
             config,
@@ -101,7 +101,7 @@ impl Watch {
         }
     }
 
-    /// Notes that the application wrote while the connection was in `state`.
+    /// Records that the application wrote while the connection was in `state`.
     pub(super) fn wrote(&mut self, octets: u64, state: State) {
         if state != State::Closed && !self.application.finished {
             self.application.written += octets.min(u64::MAX / 2 - self.application.written);
@@ -117,7 +117,7 @@ impl Watch {
         self.events.push(*event);
     }
 
-    /// Notes what a segment reports before the end receives it.
+    /// Records the SACK blocks of a segment before the end receives it.
     pub(super) fn before_receive(&mut self, segment: &Segment, connection: &Connection) {
         self.events.clear();
         let first = LOCAL_ISN.add(1);
@@ -149,9 +149,10 @@ impl Watch {
         });
         let accepted = matches!(ignored, None | Some(Ignored::BeyondEnd));
         let at = place(segment.seq, self.peer.initial.add(1), self.received);
-        // A bare acknowledgement counts even where its number is one off and it is refused.
-        let bare = segment.len == 0 && !flags.syn && !flags.fin;
-        let counts = accepted || bare && ignored == Some(Ignored::OutsideWindow);
+        // The window of a pure acknowledgement counts even if the segment is rejected because its
+        // sequence number is off by one.
+        let pure_ack = segment.len == 0 && !flags.syn && !flags.fin;
+        let counts = accepted || pure_ack && ignored == Some(Ignored::OutsideWindow);
         if counts && flags.ack && !flags.rst && state != State::Closed {
             let ack = place(segment.ack, LOCAL_ISN.add(1), self.acknowledged).max(0) as u64;
             let scale = if flags.syn { 0 } else { self.peer.scale.unwrap_or(0).min(14) };
@@ -204,7 +205,7 @@ impl Watch {
         self.events.clear();
     }
 
-    /// Checks a segment that leaves.
+    /// Checks a segment that the end sends.
     pub(super) fn on_sent(&mut self, segment: &Segment, connection: &Connection) {
         let flags = segment.flags;
         if flags.rst {
@@ -236,13 +237,14 @@ impl Watch {
         self.check_data(segment, connection);
     }
 
-    /// Returns whether these numbers of the peer have arrived. The last one may be that of its FIN.
+    /// Returns whether the peer's sequence numbers from `left` up to `right` have arrived. The last
+    /// one may be that of its FIN.
     fn has(&self, left: u64, right: u64) -> bool {
         let data = |right| left == right || self.arrived.contain(left, right);
         data(right) || self.ends.contains(&(right - 1)) && data(right - 1)
     }
 
-    /// Checks that the window's edge does not move back by more than its unit rounds off.
+    /// Checks that the window's edge moves back by no more than the rounding to its unit.
     fn check_window(&mut self, segment: &Segment) {
         let scale = self.peer.scale.map_or(0, |_| self.scale);
         let edge = segment.ack.add(u32::from(segment.window) << scale);
@@ -275,8 +277,8 @@ impl Watch {
         if self.config.segments.count_options {
             let blocks = segment.sack.as_slice().len() as u32;
             let options = if blocks == 0 { 0 } else { 4 + 8 * blocks };
-            let most = connection.max_payload();
-            assert!(segment.len + options <= most, "{} octets, of {most}", segment.len + options);
+            let max = connection.max_payload();
+            assert!(segment.len + options <= max, "{} octets, of {max}", segment.len + options);
         } else {
             assert!(segment.len <= connection.max_payload());
         }
@@ -306,7 +308,7 @@ impl Watch {
         connection.state().is_synchronised() && connection.acknowledged() < all
     }
 
-    /// Checks what holds at any time.
+    /// Checks the invariants that hold at any time.
     pub(super) fn check(&mut self, connection: &Connection) {
         let (before, state) = (self.state, connection.state());
         let back = self.passive && before == State::SynReceived && state == State::Listen;
@@ -315,7 +317,7 @@ impl Watch {
         if state == State::Closed {
             assert_eq!(connection.poll_timeout(), None);
             let (ours, theirs) = (self.application.finished, connection.peer_finished());
-            assert!(connection.error().is_some() || ours && theirs, "it ended too early");
+            assert!(connection.error().is_some() || ours && theirs, "the connection ended too early");
             return;
         }
         let window = connection.window();
@@ -366,10 +368,10 @@ impl Watch {
         assert_eq!(known, finished, "{:?}", connection.state());
     }
 
-    /// Checks what holds when all segments have left: an end that waits has a timer.
+    /// Checks an end that has sent all its segments: if it waits for the peer, a timer runs.
     pub(super) fn settled(&self, connection: &Connection) {
         let opening = matches!(connection.state(), State::SynSent | State::SynReceived);
         let waits = opening || connection.state() == State::TimeWait || self.unfinished(connection);
-        assert!(!waits || connection.poll_timeout().is_some(), "it waits without a timer");
+        assert!(!waits || connection.poll_timeout().is_some(), "the end waits without a timer");
     }
 }
