@@ -61,7 +61,8 @@ pub trait LatenessModel {
     }
 
     /// Returns the earliest time from which on an unconfirmed retransmission more likely replaced a
-    /// reordered segment than a lost one. It applies to retransmissions that were made before anything had been late.
+    /// reordered segment than a lost one. It applies to retransmissions that were made before any
+    /// segment had been late.
     fn likely_reordered_since(&self, _view: &View) -> Option<Instant> {
         None
     }
