@@ -35,7 +35,7 @@ const TOTAL_DOTS: usize = 400_000;
 /// Smallest number of dots of each kind that a connection gets.
 const MIN_CONNECTION_DOTS: usize = 32;
 
-/// Greatest number of packets kept until the resolution of the clock is known.
+/// Maximum number of packets kept until the resolution of the clock is known.
 const MAX_WAITING_PACKETS: usize = 4096;
 
 impl Default for Limits {

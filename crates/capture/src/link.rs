@@ -19,7 +19,7 @@ pub enum Link {
     Other(u32),
 }
 
-/// Greatest number of VLAN tags, or of MPLS labels, in one frame.
+/// Maximum number of VLAN tags, or of MPLS labels, in one frame.
 const MAX_NESTED_HEADERS: usize = 8;
 
 impl Link {

@@ -12,7 +12,7 @@ use crate::round_robin::{RoundRobin, RoundRobinDetector};
 /// Largest n of n-reordering that is counted separately (MAXN in RFC 4737, appendix A).
 const MAX_N: usize = 100;
 
-/// Greatest number of discontinuities kept. The late time of a packet that was overtaken before all
+/// Maximum number of discontinuities kept. The late time of a packet that was overtaken before all
 /// of them is unknown.
 const MAX_DISCONTINUITIES: usize = 4096;
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use unruffled_units::{Duration, Instant};
 
-/// Greatest number of bins.
+/// Maximum number of bins.
 const MAX_BINS: usize = 256;
 
 /// Width of a bin at first, in nanoseconds.

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_of_the_system_is_the_source_of_ours() {
+    fn a_system_error_is_the_source_of_the_error() {
         let error = Error::file("/sys/fs/bpf")(io::ErrorKind::PermissionDenied.into());
         let partly = Error::Partly(Box::new(error));
         let file = partly.source().expect("has a source");

@@ -289,8 +289,8 @@ mod tests {
         let stream = stream.expect("a connection");
         let map = object.maps().next().expect("the only one");
         let socket = stream.as_raw_fd().to_ne_bytes();
-        map.update(&socket, &[0; 8], MapFlags::ANY).expect("it is kept");
-        let (_, others) = records().expect("it is root");
+        map.update(&socket, &[0; 8], MapFlags::ANY).expect("the entry is stored");
+        let (_, others) = records().expect("the process is root");
         assert!(others >= 1, "{others}");
     }
 }

@@ -30,7 +30,7 @@ fn sys_of(mounts: &str) -> Option<(&str, &str)> {
     mounts.lines().rev().filter_map(fields).find_map(sys)
 }
 
-/// Checks that every command sees the pins, that they outlive this command, and that only root can remove
+/// Checks that the pins are visible to every command and outlive this one, and that only root can remove
 /// them.
 pub(crate) fn check() -> Result<(), Error> {
     let device = |path: &str| fs::metadata(path).map(|found| found.dev()).ok();

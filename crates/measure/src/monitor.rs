@@ -53,7 +53,7 @@ pub enum Passage {
 pub struct Crossing<'a> {
     /// Flow of the packet.
     pub flow: FlowId,
-    /// Time of arrival at the link. Crossings of different links are not reported in the order of time,
+    /// Time of arrival at the link. Crossings of different links are not reported in order of time,
     /// because a packet may cross several links in one step.
     pub at: Instant,
     /// Size on the wire, in octets.

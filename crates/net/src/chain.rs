@@ -1,6 +1,6 @@
 //! One direction of a path of several links, and the packets on it, without a clock.
 //!
-//! A [`Link`] expects its packets in the order of time. While a link keeps order, a packet is offered to
+//! A [`Link`] expects its packets in order of time. While a link keeps order, a packet is offered to
 //! the next link at once. Behind a link that reorders, packets wait here until they are due, and are then
 //! offered to the next link in the order of their arrival. They are offered *at* the instant at which they
 //! were due, even if [`Chain::take`] is called later, so lateness does not accumulate over hops.

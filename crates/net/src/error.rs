@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_of_the_system_is_the_source_of_ours() {
+    fn a_system_error_is_the_source_of_the_error() {
         for (kind, is_lack) in
             [(io::ErrorKind::PermissionDenied, true), (io::ErrorKind::AddrInUse, false)]
         {

@@ -40,7 +40,8 @@ impl Pair {
     /// Creates both ends, with devices for IP packets of up to `mtu` octets.
     ///
     /// # Errors
-    /// If the process lacks the required privileges, the kernel lacks namespaces or TUN, or iproute2 is missing.
+    /// If the process lacks the required privileges, the kernel lacks namespaces or TUN, or iproute2 is
+    /// missing.
     pub fn new(mtu: u16) -> Result<Self, Error> {
         let v6 = mtu >= IPV6_MIN_MTU && has_ipv6().unwrap_or(false);
         let address = |n: u16| {

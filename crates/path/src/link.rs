@@ -30,7 +30,7 @@ pub struct LinkConfig {
     pub rate: Option<Rate>,
     /// Propagation delay, after the last bit of a packet has been sent.
     pub delay: Duration,
-    /// Greatest number of packets in the queue, the one in service included; `None` for no limit.
+    /// Maximum number of packets in the queue, the one in service included; `None` for no limit.
     pub queue: Option<u32>,
     /// Settings of a RED queue, which drops packets at random before it is full. With it, `queue` does not
     /// include the packet in service.
@@ -52,7 +52,7 @@ impl LinkConfig {
 
 /// A directed link.
 ///
-/// [`offer`](Self::offer) expects packets in the order of time and returns the outcome of each. If the link
+/// [`offer`](Self::offer) expects packets in order of time and returns the outcome of each. If the link
 /// damages a packet and resends it, [`resume`](Self::resume) returns the outcome later.
 ///
 /// ```

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_of_the_system_is_the_source_of_ours() {
+    fn a_system_error_is_the_source_of_the_error() {
         let error = Error::system("connecting")(io::ErrorKind::ConnectionRefused.into());
         let system = error.source().and_then(|source| source.downcast_ref::<io::Error>());
         assert_eq!(system.map(io::Error::kind), Some(io::ErrorKind::ConnectionRefused));

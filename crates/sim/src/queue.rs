@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn events_come_by_time_and_then_in_the_order_of_planning() {
+    fn events_are_returned_by_time_and_then_in_the_order_of_scheduling() {
         let mut number = numbers();
         for most in [3, 20, NEAR_EVENTS as u64, 1000, 10_000] {
             let mut queue = Queue::default();
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn many_events_may_be_planned_before_the_first_far_one() {
+    fn many_near_events_may_be_scheduled_before_the_first_far_one() {
         let mut queue = Queue::default();
         let mut expected = Vec::new();
         let mut plan = |queue: &mut Queue, at: u64, n: u32| {

@@ -1,5 +1,5 @@
-//! One connection of the stack: the engine's connection, its two buffers, and the wakers of those
-//! who wait for it.
+//! One connection of the stack: the engine's connection, its two buffers, and the wakers of waiting
+//! tasks.
 
 mod arrive;
 mod memory;
@@ -27,7 +27,7 @@ pub(crate) enum Owner {
     Queue(ListenerId),
     /// An application.
     Application,
-    /// None, since the application has released the connection. Arriving data is discarded.
+    /// No holder, because the application has released the connection. Arriving data is discarded.
     Released,
 }
 

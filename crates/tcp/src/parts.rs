@@ -1,12 +1,12 @@
 //! The parts that senders are made of.
 //!
 //! A part is a value with its own state, its parameters, a one-line description, and functions from
-//! facts to a verdict. No part sees the sender: it receives facts as arguments and returns its
+//! facts to a verdict. No part refers to the sender: it receives facts as arguments and returns its
 //! decision. There is one file per published algorithm, in the folder of the question that it
 //! answers:
 //!
 //! * [`detect`]: is this hole a loss, or is its segment late?
-//! * [`respond`]: what becomes of the window when a reduction proves spurious?
+//! * [`respond`]: how is the window restored when a reduction proves spurious?
 //! * [`timer`]: how long does the retransmission timer run?
 //! * [`limited_transmit`]: what is sent beyond the window while a hole is open?
 //! * [`control`]: how much may be in flight?

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beginning_of_several_names_is_similar_to_none() {
+    fn a_prefix_of_several_names_has_no_suggestion() {
         assert_eq!(similar("tcp", ["tcp-pr-sack", "tcp-pr-extreme"]), None);
     }
 }

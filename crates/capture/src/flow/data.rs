@@ -20,7 +20,7 @@ const MIN_RTO_RTTS: f64 = 1.2;
 /// Time within which a sender reacts to an acknowledgement.
 const ACK_REACTION_TIME: Duration = Duration::from_millis(5);
 
-/// Greatest number of segments in one IP packet. A packet with more is not split into segments.
+/// Maximum number of segments in one IP packet. A packet with more is not split into segments.
 const MAX_JOINED_SEGMENTS: u64 = 1400;
 
 impl FlowDirection {

@@ -72,7 +72,7 @@ fn a_probe_without_data_shows_that_the_sender_waits_for_the_window() {
 }
 
 #[test]
-fn a_closed_window_limits_nothing_while_there_is_nothing_to_send() {
+fn a_closed_window_is_no_limit_without_data_to_send() {
     let mut trace = Trace::at_sender(false);
     fill_window(&mut trace);
     trace.offer(4000.0, 30_000, 1000).octets(9000.0, 30_000, 1000).offer(9050.0, 31_000, 1000);

@@ -13,7 +13,7 @@ fn pass_ten(trace: &mut Trace) {
 }
 
 #[test]
-fn in_order_nothing_is_late_or_retransmitted() {
+fn without_reordering_no_segment_is_late_or_retransmitted() {
     let mut trace = Trace::at_sender(true);
     pass_ten(&mut trace);
     (1..=10).for_each(|n| {

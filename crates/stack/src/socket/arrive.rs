@@ -160,8 +160,8 @@ impl Socket {
 
     fn discard(&mut self) {
         if self.discard_unread() {
-            // The peer must learn that its data is never read (RFC 9293, section 3.6.1; RFC 2525,
-            // section 2.17).
+            // A reset must report to the peer that its data is never read (RFC 9293, section 3.6.1;
+            // RFC 2525, section 2.17).
             self.connection.abort();
         }
     }

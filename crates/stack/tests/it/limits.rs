@@ -221,7 +221,7 @@ fn the_end_of_the_handshake_wakes_though_memory_is_used_up() {
 
 /// A peer that always has data to send sends some with each acknowledgement.
 #[test]
-fn an_acknowledgement_counts_though_there_is_no_memory_for_the_data_beside_it() {
+fn an_acknowledgement_counts_even_without_memory_for_the_data_in_its_segment() {
     let mut server = Server::with(11, |config| config.limits.octets = 64 << 10);
     let (id, next) = server.at_port(11).accept();
     assert_eq!(server.write(id, 500), 500);

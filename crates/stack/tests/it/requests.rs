@@ -111,7 +111,7 @@ fn an_unacceptable_segment_does_not_change_a_request() {
 }
 
 #[test]
-fn data_beside_the_last_acknowledgement_of_a_handshake_is_read() {
+fn data_in_the_last_segment_of_a_handshake_is_read() {
     let mut server = Server::new();
     server.receive_segment(&syn(5000), &[]);
     let answer = server.sent_segments()[0];

@@ -12,8 +12,8 @@ use crate::{IpVersion, SeqNr};
 const TCP_HEADER: u32 = 20;
 /// Octets of the timestamps option with its padding.
 pub(super) const TIMESTAMPS: u32 = 12;
-/// Lower bound on the segment size in octets, whatever a peer or a path asks for (Linux's
-/// TCP_MIN_SND_MSS). Segments need room for 40 octets of options, and a peer that asks for segments
+/// Lower bound on the segment size in octets, even if a peer or a path requires less (Linux's
+/// TCP_MIN_SND_MSS). Segments need room for 40 octets of options, and a peer that requests segments
 /// of one octet must not make the scoreboard hold one entry for each octet in flight.
 pub(super) const MIN_MSS: u32 = 48;
 /// The minimum MTU of a link that carries IPv6 (RFC 8200, section 5).

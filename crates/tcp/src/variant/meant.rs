@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_control_that_only_the_kernel_has_is_pointed_out() {
+    fn a_congestion_control_that_only_the_kernel_has_is_pointed_out() {
         for (name, control) in [
             ("bbr", "bbr"),
             ("BBR3", "bbr3"),

@@ -9,7 +9,7 @@ fn value(variant: &Variant, name: &str) -> Option<f64> {
 }
 
 #[test]
-fn constructors_give_the_senders_after_which_they_are_named() {
+fn constructors_return_the_senders_that_they_are_named_after() {
     let made = [
         (Variant::unruffled(), "unruffled"),
         (Variant::rack(), "rack"),

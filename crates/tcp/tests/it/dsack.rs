@@ -103,7 +103,7 @@ fn two_spurious_reductions_restore_the_first_window() {
 /// RFC 3708, section 3: a DSACK of a segment that was never retransmitted reports a duplicate made
 /// by the network.
 #[test]
-fn a_duplicate_made_by_the_network_changes_nothing() {
+fn a_duplicate_from_the_network_changes_nothing() {
     let mut t = spurious_fast_retransmit("dsack-r");
     t.at(110).ack("C4 D2").reports("").ssthresh(5.0);
     t.at(111).ack("C5 D5").reports("").ssthresh(5.0);

@@ -82,7 +82,7 @@ fn a_hole_is_lost_after_about_a_window_and_halves_the_flight_before_it() {
 
 /// Careful: two thirds. FlightSize grows by one for two SACKed segments.
 #[test]
-fn with_careful_too_a_hole_is_lost_after_about_a_window() {
+fn careful_limited_transmit_also_waits_for_about_a_window() {
     let mut t = Trace::of("ncr-careful").window(10).start();
     t.sends("1-10");
     // At the k-th SACKed segment 10 + ⌈(k − 1) / 2⌉ are outstanding: ⌊2/3 · 14⌋ = 9 ≤ 9.

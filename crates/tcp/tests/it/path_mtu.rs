@@ -26,7 +26,7 @@ fn the_smaller_of_both_sizes_limits_the_payload() {
     t.writes(1000).sends(". 1:901 a1, P. 901:1001 a1");
 }
 
-/// Linux's TCP_MIN_SND_MSS: a peer that asks for single octets would make the sender store an entry
+/// Linux's TCP_MIN_SND_MSS: a peer that requests single octets would make the sender store an entry
 /// for each. Timestamps take 12 of the 48.
 #[test]
 fn no_peer_makes_segments_smaller_than_48_octets() {

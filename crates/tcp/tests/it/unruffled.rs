@@ -405,7 +405,7 @@ fn data_that_the_receiver_dropped_is_retransmitted_after_the_timeout() {
 /// Section 5: when nothing is delivered for two round trips, the last segment is retransmitted,
 /// although a hole is open and recovery is in progress; the timeout is still far.
 #[test]
-fn silence_is_probed_also_during_recovery() {
+fn silence_is_also_probed_during_recovery() {
     let mut t = missing_4(false);
     t.at(349).writes(1).sends("6");
     t.at(350).timer().reports("fast-retransmit").sends("");
@@ -531,7 +531,7 @@ fn a_segment_sent_after_a_retransmission_proves_nothing() {
 /// and so 3 is retransmitted as soon as 1 is acknowledged: 120 + 110 + 0 < 235. By its timestamp
 /// the original of 3 arrives after 2 only, and so in order.
 #[test]
-fn a_segment_that_arrives_after_a_retransmission_is_not_late_while_nothing_was() {
+fn a_segment_that_arrives_after_a_retransmission_is_not_late_until_another_one_was() {
     let mut t = Trace::of("unruffled").fixed_window(20).timestamps().writes(1).start();
     t.sends("1");
     t.at(10).writes(1).sends("2");

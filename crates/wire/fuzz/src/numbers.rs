@@ -5,7 +5,7 @@ use unruffled_tcp::{Flags, SackBlocks, Segment, SeqNr, Timestamps};
 
 use crate::input::{Bits, Input};
 
-/// The numbers of a connection, as its peer sees them.
+/// The sequence numbers of a connection that its peer has.
 #[derive(Clone, Copy, Debug)]
 pub struct Numbers {
     /// The number that the connection expects next.

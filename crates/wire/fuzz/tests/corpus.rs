@@ -34,7 +34,7 @@ fn the_corpus_leads_the_engine_into_every_state() {
     }
 }
 
-/// The test sees only connections that applications hold, and none of these is in LISTEN.
+/// The test has access only to connections that applications hold, and none of these is in LISTEN.
 #[test]
 fn the_corpus_leads_a_stack_into_every_state_except_listen() {
     let seen: Vec<State> = inputs("stack").flat_map(|input| stack::run(&input)).collect();

@@ -463,7 +463,7 @@ impl Transfer {
 
     /// Sends a flight of the client. All of it arrives in the end.
     fn round(&mut self, round: u32) {
-        // The first rounds are in order, so that the analysis learns the kind of identifications.
+        // The first rounds are in order, so that the analysis can determine the kind of identifications.
         let troubled = round >= 4;
         let lossy = troubled && self.chance(self.plan.impairments.lossy);
         let late =

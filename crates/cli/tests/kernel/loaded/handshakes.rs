@@ -20,7 +20,7 @@ fn over_a_path(left: &str, right: &str) -> String {
         .args(["--left", &left, "--right", &right])
         .stdin(Stdio::null())
         .output()
-        .expect("it is built");
+        .expect("the program is built");
     text(&output)
 }
 
@@ -95,7 +95,7 @@ fn forwarded_handshakes_keep_their_timestamps() {
 fn listens_for_long() {
     let Ok(_) = std::env::var("CHILD") else { return };
     let listener = TcpListener::bind(("::", PORT)).expect("a port");
-    set_tcp_congestion(&listener, "unruffled").expect("it is attached");
+    set_tcp_congestion(&listener, "unruffled").expect("unruffled is attached");
     thread::sleep(Duration::from_secs(60));
 }
 

@@ -22,7 +22,7 @@ fn child(name: &str) {
 
 fn command(arguments: &str) -> String {
     let mut command = Command::new("unruffled");
-    let output = command.args(arguments.split(' ')).output().expect("it is in the path");
+    let output = command.args(arguments.split(' ')).output().expect("the program is in PATH");
     assert!(output.status.success(), "{}", text(&output));
     text(&output)
 }
@@ -46,7 +46,7 @@ fn listens() {
     let Ok(_) = std::env::var("CHILD") else { return };
     command("attach");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    set_tcp_congestion(&listener, "unruffled").expect("it is attached");
+    set_tcp_congestion(&listener, "unruffled").expect("unruffled is attached");
     let first = connection(&listener);
     assert_eq!(tcp_congestion(&first.1).expect("a socket"), "unruffled");
     command("detach");
@@ -69,11 +69,11 @@ fn leaves() {
     command("attach");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let (mut client, _server) = connection(&listener);
-    let port = client.local_addr().expect("it is connected").port();
+    let port = client.local_addr().expect("the socket is connected").port();
     let is_shown = || command("status --json").contains(&format!(":{port}\""));
     for (control, expected) in [("unruffled", true), ("reno", false), ("unruffled", true)] {
-        set_tcp_congestion(&client, control).expect("it is there");
-        client.write_all(b"x").expect("it is connected");
+        set_tcp_congestion(&client, control).expect("the congestion control exists");
+        client.write_all(b"x").expect("the socket is connected");
         assert_eq!(is_shown(), expected, "{control}");
     }
     command("detach");
@@ -85,7 +85,7 @@ fn bursts(stream: &mut TcpStream, reader: &mut TcpStream, end: &AtomicBool) {
     let mut read = vec![0; 25_000];
     let began = Instant::now();
     for n in 1.. {
-        stream.write_all(&burst).expect("it is connected");
+        stream.write_all(&burst).expect("the socket is connected");
         reader.read_exact(&mut read).expect("the same");
         let next = began + n * Duration::from_millis(100);
         thread::sleep(next.saturating_duration_since(Instant::now()));
@@ -118,19 +118,19 @@ fn rates() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let under_it = || {
         let (client, server) = connection(&listener);
-        set_tcp_congestion(&client, "unruffled").expect("it is attached");
-        let port = client.local_addr().expect("it is connected").port();
+        set_tcp_congestion(&client, "unruffled").expect("unruffled is attached");
+        let port = client.local_addr().expect("the socket is connected").port();
         (client, server, format!("127.0.0.1:{port}"))
     };
     let (mut steady, mut reader, name) = under_it();
     let (mut idle, _idle_reader, idle_name) = under_it();
     let (mut ended, ended_reader, ended_name) = under_it();
     for stream in [&mut idle, &mut ended] {
-        stream.write_all(&[0; 50_000]).expect("it is connected");
+        stream.write_all(&[0; 50_000]).expect("the socket is connected");
     }
     // This connection sends before it is under unruffled.
     let (mut switched, mut switched_reader) = connection(&listener);
-    switched.write_all(&[0; 50_000]).expect("it is connected");
+    switched.write_all(&[0; 50_000]).expect("the socket is connected");
     switched_reader.read_exact(&mut [0; 50_000]).expect("the same");
     let end = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -140,13 +140,13 @@ fn rates() {
         let status = scope.spawn(|| command("status --json"));
         thread::sleep(Duration::from_millis(400));
         drop((ended, ended_reader));
-        set_tcp_congestion(&switched, "unruffled").expect("it is attached");
+        set_tcp_congestion(&switched, "unruffled").expect("unruffled is attached");
         // 125,000 octets in an interval of a second are 1 Mb/s, whenever the connection began.
         let (mut late, mut late_reader, late_name) = under_it();
         let data = vec![0; 125_000];
         let mut read = vec![0; 125_000];
         scope.spawn(move || late.write_all(&data).map(|()| late));
-        late_reader.read_exact(&mut read).expect("it is connected");
+        late_reader.read_exact(&mut read).expect("the socket is connected");
         let status: Value = serde_json::from_str(&status.join().expect("it runs")).expect("JSON");
         let interval = status["interval_s"].as_f64().expect("a time");
         let of = |name: &str| {
@@ -154,7 +154,7 @@ fn rates() {
             all.iter().find(|c| c["local"] == name).map(|c| c["rate_bps"].as_f64().expect("a rate"))
         };
         assert!((1.0..3.0).contains(&interval), "{status}");
-        let steady = of(&name).expect("it is connected");
+        let steady = of(&name).expect("the connection is listed");
         assert!((1e6..4e6).contains(&steady), "{steady} b/s, and 2 Mb/s are sent: {status}");
         assert_eq!(of(&idle_name), Some(0.0), "{status}");
         assert_eq!(of(&ended_name), None, "{status}");
@@ -163,7 +163,7 @@ fn rates() {
         if let Some(late) = of(&late_name) {
             assert!(late <= 1e6, "{late} b/s: {status}");
         }
-        let port = switched.local_addr().expect("it is connected").port();
+        let port = switched.local_addr().expect("the socket is connected").port();
         let switched = of(&format!("127.0.0.1:{port}"));
         assert!(switched.is_none_or(|rate| rate == 0.0), "{switched:?}: {status}");
         // Rates from one sample to the next.

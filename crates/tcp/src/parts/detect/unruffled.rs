@@ -1,10 +1,10 @@
-//! Resend on suspicion, slow down on proof: two waits, both from the distribution of how late segments
-//! have been (`docs/senders/unruffled.md`).
+//! The detector of `unruffled`: resend on suspicion, slow down on proof. Its two waits follow from the
+//! distribution of recent latenesses (`docs/senders/unruffled.md`).
 //!
 //! After the first wait a segment is sent again, which costs one packet if it was only late. After the
 //! second wait the window is reduced, which costs half a window in every round trip until it has grown
-//! back. The sender's side of this is in `sender/composed/two_stage.rs`. Until something is late, RACK
-//! decides.
+//! back. The sender's side of this is in `sender/composed/two_stage.rs`. Until a segment has been late,
+//! RACK's rule applies.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ settings! {
             unit: Unit::Fraction,
             default: 0.01,
             range: (0.0, 0.5),
-            about: "greatest share of all segments that may be resent spuriously; up to it, the share lost",
+            about: "maximum share of segments resent spuriously, if the share lost is not smaller",
             source: "docs/senders/unruffled.md, ablation",
         },
         margin: f64 = Parameter {
@@ -35,7 +35,7 @@ settings! {
             unit: Unit::Number,
             default: 1.25,
             range: (1.0, 100.0),
-            about: "wait for proof, in units of the longest lateness",
+            about: "wait for confirmation, as a multiple of the longest lateness",
             source: "docs/senders/unruffled.md, ablation",
         },
         memory: Duration = Parameter {
@@ -43,7 +43,7 @@ settings! {
             unit: Unit::Time,
             default: 3.0,
             range: (0.1, 1000.0),
-            about: "how long a lateness counts at least, and until 1000 samples are newer",
+            about: "minimum time for which a lateness counts; it also needs 1000 newer samples to expire",
             source: "docs/senders/unruffled.md, ablation",
         },
         many: f64 = Parameter {
@@ -51,13 +51,13 @@ settings! {
             unit: Unit::Fraction,
             default: 0.1,
             range: (0.0, 1.0),
-            about: "share of the window that is proof when suspected at a time (at least 3 segments)",
+            about: "share of the window that confirms losses when suspected at a time (at least 3 segments)",
             source: "docs/senders/unruffled.md, ablation",
         },
     }
 }
 
-/// Resend on suspicion, slow down on proof.
+/// The detector of `unruffled`.
 pub(crate) const UNRUFFLED: Kind<Detector> = Kind::new::<Settings>("unruffled", |values| {
     maker(values, |settings: Settings, _| boxed(Unruffled::new(settings)))
 });
@@ -65,15 +65,15 @@ pub(crate) const UNRUFFLED: Kind<Detector> = Kind::new::<Settings>("unruffled", 
 /// Upper bound on both waits, unless the retransmission timeout is longer (RFC 6298, rule 2.4: the
 /// minimum of the timeout).
 const MAX_WAIT: Duration = Duration::from_secs(1);
-/// Over long paths, the second wait may be this many round trips, or more.
+/// Number of round trips that the second wait may last over long paths, or more with a large window.
 const CONFIRM_ROUND_TRIPS: f64 = 16.0;
 
 /// The two waits, each after the reference round trip.
 #[derive(Clone, Copy, Debug)]
 struct Waits {
-    /// τ_rtx: until a segment is sent again.
+    /// τ_rtx: time until a segment is sent again.
     resend: Duration,
-    /// τ_cc: until its loss is confirmed.
+    /// τ_cc: time until its loss is confirmed.
     confirm: Duration,
 }
 
@@ -84,9 +84,9 @@ pub(crate) struct Unruffled {
     lateness: Lateness,
     /// The setting `many`.
     overflow_share: f64,
-    /// The round-trip time of the front, which is the latest-sent segment known to be delivered. RACK
-    /// uses the latest-sent segment of each acknowledgement. This one stays the same when a late
-    /// segment arrives.
+    /// The round-trip time of the front, which is the latest-sent segment known to be delivered. It
+    /// does not change when a late segment arrives, in contrast to RACK's, which is that of the
+    /// latest-sent segment of each acknowledgement.
     reference: Duration,
     /// Transmission time of the latest-sent segment that was sent once and is known to be delivered.
     /// RACK's may be that of a retransmission whose original arrived.
@@ -118,7 +118,7 @@ impl Unruffled {
         if safe <= bound {
             return Waits { resend, confirm: resend.max(safe) };
         }
-        // Reno grows by one segment per round trip meanwhile, and thus by no more than the number of
+        // During the wait, Reno grows by one segment per round trip, so by no more than the number of
         // suspicions that would confirm an overflow.
         let round_trips = CONFIRM_ROUND_TRIPS.max((view.cwnd * self.overflow_share).floor());
         let longest = bound.max(self.reference.mul_f64(round_trips));

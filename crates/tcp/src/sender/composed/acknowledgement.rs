@@ -1,7 +1,7 @@
-//! What an acknowledgement does to a composed sender, step by step.
+//! The steps in which a composed sender processes an acknowledgement.
 //!
-//! The stream turns the acknowledgement into a delivery. Round-trip times, reordering lengths and
-//! spurious retransmissions follow from the delivery, and the detector learns from them. Then recovery
+//! The stream converts the acknowledgement into a delivery. Round-trip times, reordering lengths and
+//! spurious retransmissions follow from the delivery, and the detector receives them. Then recovery
 //! begins, continues or ends, and the window grows.
 
 use unruffled_units::Instant;

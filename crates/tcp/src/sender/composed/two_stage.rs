@@ -118,8 +118,8 @@ impl<O: Observer> Step<'_, O> {
         None
     }
 
-    /// Confirms all pending suspicions if there are so many that a queue overflows. In that case it
-    /// returns [`Instant::MAX`], because no suspicion is left to wait for.
+    /// Confirms all pending suspicions if their number shows that a queue overflows. In that case it
+    /// returns [`Instant::MAX`], because no suspicion remains pending.
     fn confirm_overflow(&mut self) -> Option<Instant> {
         if self.sender.recovery.phase != Phase::Open {
             return None;
@@ -153,10 +153,10 @@ impl<O: Observer> Step<'_, O> {
         let Step { sender, stream, now, .. } = self;
         let now = *now;
         sender.detector.on_recovery(&view);
-        // What slow start has added since the suspicion rests on the loss. What congestion avoidance
-        // has added would have come after a reduction as well.
+        // A reduction at the time of the suspicion would have prevented the growth of slow start since
+        // then, but not that of congestion avoidance.
         let slow_start = load.cwnd < sender.window.ssthresh;
-        // A window that is being refilled because segments were too big says nothing about the load.
+        // A window that is being refilled because segments were too big does not show the load.
         let too_big = matches!(sender.recovery.phase, Phase::Loss { too_big: true, .. });
         let cwnd = if too_big {
             load.cwnd
@@ -166,7 +166,7 @@ impl<O: Observer> Step<'_, O> {
             sender.window.cwnd
         };
         let flow = sender.flow(stream, now);
-        // Everything may have been acknowledged meanwhile.
+        // All data may have been acknowledged since then.
         let flight = flow.flight.max(f64::from(load.flight)).min(cwnd);
         let flow = Flow { flight, ..flow };
         let window = Window { cwnd, ..sender.window };

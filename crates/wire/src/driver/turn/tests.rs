@@ -83,7 +83,7 @@ fn meanwhile<T: Send>(handle: &Handle, work: impl FnOnce() -> T + Send) -> T {
         scope.spawn(move || done.send(work()));
         let result = result.recv_timeout(Duration::from_secs(20));
         drop(stack);
-        result.expect("it waits for the stack")
+        result.expect("the work must not wait for the stack")
     })
 }
 

@@ -115,7 +115,8 @@ fn an_early_reduction_with_one_confirmation_is_weakly_confirmed() {
     assert!(ledger.has_weakly_confirmed(at(100)));
     assert!(!ledger.has_weakly_confirmed(at(101)), "it began at 100");
     assert_eq!(ledger.undo_weakly_confirmed(at(101), at(300)), None);
-    let undo = ledger.undo_weakly_confirmed(at(100), at(300)).expect("it is weakly confirmed");
+    let undo =
+        ledger.undo_weakly_confirmed(at(100), at(300)).expect("the reduction is weakly confirmed");
     assert_eq!((undo.saved.window, undo.last), (SAVED, true));
     assert!(!ledger.has_weakly_confirmed(at(100)));
     assert_eq!(add(&mut ledger, early, Evidence::Arrived, 400), None, "already undone");

@@ -157,7 +157,7 @@ fn an_overflow_starts_with_the_first_suspicion_beyond_the_usual() {
 }
 
 #[test]
-fn a_reduction_covers_what_was_sent_until_the_window_has_come_down() {
+fn a_reduction_covers_what_was_sent_until_it_has_ended() {
     let mut d = suspecting(1);
     d.reduce(window(50.0), at(200));
     d.confirm_first();

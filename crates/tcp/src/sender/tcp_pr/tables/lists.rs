@@ -47,7 +47,7 @@ pub(super) struct Lists {
     packets: VecDeque<Packet>,
     /// Number of the first packet.
     base: SegNo,
-    /// The low bits of the packet's number for each transmission, in the order of time. An entry is
+    /// The low bits of the packet's number for each transmission, in order of time. An entry is
     /// skipped at the front if its packet was sent again or is no longer in to-be-ack.
     transmissions: VecDeque<u32>,
     /// Number of transmissions before the first entry.
