@@ -257,7 +257,7 @@ class Analysis:
     def scenario(self, transfer: int = 1, sender: str = ...) -> Scenario:
         """Return the path of a transfer, counted from 1, as a scenario.
 
-        ``sender`` is the sender that the model runs in place of the captured one.
+        ``sender`` is the sender that the model runs instead of the captured one.
         """
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the HTML page to a file."""
