@@ -20,13 +20,14 @@
 //! (iproute2) are required.
 //!
 //! ```no_run
-//! use unruffled_lab::{Scenario, compare, table};
+//! use unruffled_lab::table;
 //! use unruffled_race::{Competitor, Course, Length, Recording};
+//! use unruffled_scenario::Scenario;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let scenario = Scenario::load("half-late", &[])?;
 //! let mut competitors = Competitor::kernels(&["cubic".to_owned()])?;
-//! for variant in compare::variants(&scenario, &["unruffled".to_owned()], "example")? {
+//! for variant in scenario.senders(&["unruffled".to_owned()], "example")? {
 //!     competitors.push(Competitor::Ours(Box::new(variant)));
 //! }
 //! let course = Course {
