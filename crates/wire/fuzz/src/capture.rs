@@ -9,7 +9,8 @@ use unruffled_capture::{
 };
 use unruffled_units::Instant;
 
-const SMALL_LIMITS: Limits = Limits { connections: 3, segments: 24, all_segments: 60, reported: 4, dots: 8 };
+const SMALL_LIMITS: Limits =
+    Limits { connections: 3, segments: 24, all_segments: 60, reported: 4, dots: 8 };
 
 /// Plays `bytes`, whose first octet selects their kind; returns the number of TCP packets.
 pub fn run(bytes: &[u8]) -> Option<u64> {

@@ -1,8 +1,8 @@
 //! The engine's state machine: one end of a connection, in any state, with any segments and calls.
 //! `monitor` checks it after each step. At the end it must serve an honest peer.
 
-mod setup;
 mod monitor;
+mod setup;
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ use unruffled_units::{Duration, Instant};
 use crate::input::Input;
 use crate::numbers::Numbers;
 use crate::ranges::Ranges;
-use setup::LOCAL_ISN;
 use monitor::Monitor;
+use setup::LOCAL_ISN;
 
 /// The end of the clock, which keeps sums of times far from saturating.
 const END_OF_TIME: Instant = Instant::from_nanos(1 << 61);
@@ -96,8 +96,9 @@ impl End {
                 let (now, mtu) = (self.now, u32::from(input.u16()));
                 self.trace("too big", (mtu, quoted));
                 let monitor = &mut self.monitor;
-                self.connection
-                    .handle_packet_too_big(mtu, quoted, now, &mut |_, e: &Event| monitor.on_event(e));
+                self.connection.handle_packet_too_big(mtu, quoted, now, &mut |_, e: &Event| {
+                    monitor.on_event(e)
+                });
             }
             14 => {
                 // The next step happens before all segments have left.
@@ -275,7 +276,8 @@ impl End {
         let mut served = 0;
         // After long round trips a sender may wait for long.
         for _ in 0..300 {
-            if served == 8 || !self.monitor.unfinished(&self.connection) || self.now == END_OF_TIME {
+            if served == 8 || !self.monitor.unfinished(&self.connection) || self.now == END_OF_TIME
+            {
                 return;
             }
             let sent = std::mem::take(&mut self.monitor.sent);

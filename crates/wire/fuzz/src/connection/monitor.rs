@@ -317,7 +317,10 @@ impl Monitor {
         if state == State::Closed {
             assert_eq!(connection.poll_timeout(), None);
             let (ours, theirs) = (self.application.finished, connection.peer_finished());
-            assert!(connection.error().is_some() || ours && theirs, "the connection ended too early");
+            assert!(
+                connection.error().is_some() || ours && theirs,
+                "the connection ended too early"
+            );
             return;
         }
         let window = connection.window();
