@@ -141,7 +141,7 @@ impl<M: Monitor + ?Sized> Monitor for &mut M {
         (**self).opened(flow, source, now);
     }
 
-    #[inline]
+    #[inline(always)]
     fn event(&mut self, flow: FlowId, end: End, now: Instant, event: &Event) {
         (**self).event(flow, end, now, event);
     }

@@ -181,7 +181,7 @@ impl Link {
 
     /// Offers a packet like [`carry`](Self::carry) in the most frequent case, in which the packet has the size
     /// of the one before and the queue has room. Otherwise returns `None` without any change.
-    #[inline]
+    #[inline(always)]
     pub fn carry_quickly(&mut self, bytes: u32, now: Instant) -> Option<Instant> {
         self.transmitter.admit_quickly(bytes, now, self.delay)
     }
@@ -258,7 +258,7 @@ impl Link {
     }
 
     /// Applies the impairments to a packet after its transmission; returns its outcome.
-    #[inline]
+    #[inline(always)]
     fn finish(&mut self, packet: Packet, transmission: Transmission) -> Outcome {
         let Packet { direction, ready, .. } = packet;
         let Transmission { waited, departed } = transmission;

@@ -94,7 +94,7 @@ impl Transmitter {
     ///
     /// Returns `None`, without any change, if the size is another, the queue may be full, or a time would
     /// overflow.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn admit_quickly(
         &mut self,
         bytes: u32,

@@ -367,7 +367,7 @@ impl Network {
     }
 
     /// Removes the first packet from the line of `link`, when it has reached the far end.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop_line(&mut self, link: u32, queue: &mut Queue) -> Option<u32> {
         let (first, last) = &mut self.hops[link as usize].line;
         let id = *first;

@@ -5,7 +5,7 @@ const CACHE_LINE: usize = 64;
 
 /// Starts loading all of `value` into the caches, without waiting. It does not change results, and has no
 /// effect on processors other than x86-64.
-#[inline]
+#[inline(always)]
 #[allow(unsafe_code, reason = "the instruction reads nothing, but its intrinsic is unsafe to call")]
 pub(crate) fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]

@@ -220,7 +220,7 @@ impl Simulation {
     }
 
     /// Handles a packet that has arrived at its destination.
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, packet: u32, monitor: &mut impl Monitor) {
         // Compiled separately for each end, since their code differs: 2 % fewer instructions.
         match self.world.network.packet(packet).to {

@@ -136,7 +136,7 @@ impl Receiver {
     }
 
     /// Returns the window field of an acknowledgement sent now.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advertise(&mut self) -> u16 {
         self.window.advertise(self.next())
     }
@@ -329,7 +329,7 @@ impl Receiver {
 
     /// Schedules the acknowledgement of a segment. It is delayed if acknowledgements are delayed
     /// and the segment arrived in order.
-    #[inline]
+    #[inline(always)]
     fn answer(&mut self, in_order: bool, now: Instant) {
         self.unanswered += 1;
         match self.delay {

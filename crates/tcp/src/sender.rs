@@ -192,7 +192,7 @@ impl Sender {
     }
 
     /// Returns the next segment that may be sent at `now`, if any.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Transmission> {
         if self.idle() {
             return None;

@@ -52,7 +52,7 @@ impl<O: Observer> Arrival<'_, O> {
     /// Returns the stream offset that the segment acknowledges, or `None` if it is implausible:
     /// beyond what was sent, or further back than the peer's largest window. The inner value is
     /// `None` if the offset is before the start of the stream.
-    #[inline]
+    #[inline(always)]
     fn acceptable_ack(&self) -> Option<Option<u64>> {
         let una = self.connection.sender.stream.una();
         let ahead =

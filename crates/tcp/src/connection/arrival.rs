@@ -53,7 +53,7 @@ impl<O: Observer> Arrival<'_, O> {
     /// established and without timestamps, and the segment is the next one expected, with no flags
     /// besides ACK. Of the checks in [`Self::arrives`] such a segment needs only that of its
     /// acknowledgement, because the expected number is acceptable whatever the window is.
-    #[inline]
+    #[inline(always)]
     fn is_expected(&self) -> bool {
         self.connection.state == State::Established
             && self.segment.flags.are_plain_ack()
@@ -156,7 +156,7 @@ impl<O: Observer> Arrival<'_, O> {
 
     /// Returns the stream offset at which the segment begins, if its timestamp and its sequence
     /// number are acceptable. Otherwise answers it as the RFCs require.
-    #[inline]
+    #[inline(always)]
     fn acceptable_offset(&mut self) -> Result<u64, Ignored> {
         let next = self.connection.receiver.next();
         let edge = self.connection.receiver.window().edge();

@@ -47,7 +47,7 @@ impl<O: Observer> Departure<'_, O> {
 
     /// Returns whether only data or an acknowledgement can be sent: the connection is established,
     /// nothing else is due, and no timer has to be set or stopped.
-    #[inline]
+    #[inline(always)]
     fn only_data_or_ack(&self) -> bool {
         self.connection.state == State::Established
             && self.connection.reset.is_none()

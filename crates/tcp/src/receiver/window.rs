@@ -158,7 +158,7 @@ impl ReceiveWindow {
 
     /// Returns the window field of an acknowledgement of everything below `next`, and records the
     /// edge.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advertise(&mut self, next: u64) -> u16 {
         let unit = 1_u64 << self.scale;
         let max_field = u64::from(u16::MAX);

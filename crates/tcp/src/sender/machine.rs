@@ -130,7 +130,7 @@ impl Machine {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn poll(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
         match self {
             Self::Composed(machine) => machine.poll(stream, now),

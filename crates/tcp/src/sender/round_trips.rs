@@ -54,7 +54,7 @@ impl RoundTrips {
 
     /// Records the round-trip time of a segment sent once. Its acknowledgement `una` arrived with
     /// `flight` segments outstanding.
-    #[inline]
+    #[inline(always)]
     pub(super) fn measure(&mut self, rtt: Duration, una: u64, flight: u32) {
         self.sample(rtt, una, flight);
         self.latest = Some(rtt);

@@ -198,7 +198,7 @@ impl Stream {
     }
 
     /// Sends the next `len` octets for the first time.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push_new(&mut self, len: u64, now: Instant) -> Transmission {
         let offset = self.nxt;
         self.flow_control.discard_probe();

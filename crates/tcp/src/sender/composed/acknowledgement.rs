@@ -76,7 +76,7 @@ impl Composed {
     }
 
     /// The stream turns the acknowledgement into a delivery.
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, stream: &mut Stream, ack: &Ack<'_>, now: Instant) -> Reading {
         match &mut self.suspicions {
             None => stream.acknowledge(ack, now, |_| None),
@@ -89,7 +89,7 @@ impl Composed {
 
 impl<O: Observer> AckContext<'_, '_, O> {
     /// Processes an acknowledgement that is [predicted](Composed::is_predicted).
-    #[inline]
+    #[inline(always)]
     fn process_predicted(mut self) {
         let pipe_before = self.read.flight_before;
         let arrived = self.count_dupacks();
@@ -105,7 +105,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
     }
 
     /// Processes any acknowledgement. `pipe_before`: segments in flight before it, those SACKed left out.
-    #[inline]
+    #[inline(always)]
     fn process(mut self, pipe_before: u32) {
         let arrived = self.count_dupacks();
         self.sender.recovery.count_run(&self.read);
@@ -155,7 +155,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
     }
 
     /// Passes what the acknowledgement delivered to the detector.
-    #[inline]
+    #[inline(always)]
     fn inform_detector(&mut self) {
         // A view costs more to make than all that a fixed detector does.
         if matches!(self.sender.detector, Detector::Fixed(_)) {
@@ -175,7 +175,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
     }
 
     /// Passes the number of segments that `arrived` to a congestion control that counts them.
-    #[inline]
+    #[inline(always)]
     fn inform_control(&mut self, arrived: u32) {
         if arrived > 0 && self.sender.control.counts_deliveries() {
             let flow = self.sender.flow(self.stream, self.now);
@@ -183,14 +183,14 @@ impl<O: Observer> AckContext<'_, '_, O> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn expire_retransmissions(&mut self) {
         let sender = &*self.sender;
         self.stream.expire_retransmissions(self.now, |stream| sender.dsack_horizon(stream));
     }
 
     /// Recovery continues or ends. Returns whether a reduction proved spurious.
-    #[inline]
+    #[inline(always)]
     fn advance_recovery(&mut self) -> bool {
         self.sender.recovery.counted_pipe.on_ack(self.read.advanced);
         let undone = self.detect_spurious();
@@ -203,7 +203,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
     }
 
     /// Passes progress outside recovery to limited transmit.
-    #[inline]
+    #[inline(always)]
     fn report_progress(&mut self) {
         let progress = Progress {
             advanced: self.read.advanced,
@@ -214,7 +214,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
         self.sender.limited_transmit.on_progress(&progress, &mut self.sender.window);
     }
 
-    #[inline]
+    #[inline(always)]
     fn settle_probe(&mut self) {
         if self.sender.policy.probes {
             self.sender.on_ack_of_probe(self.stream, *self.ack, self.now);

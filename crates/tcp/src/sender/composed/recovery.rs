@@ -191,7 +191,7 @@ impl<O: Observer> Step<'_, O> {
 
     /// Applies the detector's rule to the scoreboard, after an acknowledgement that delivered
     /// `delivery` or by a timer. Returns whether more is deemed lost.
-    #[inline]
+    #[inline(always)]
     pub(super) fn detect(&mut self, delivery: &Delivery) -> bool {
         // A fixed threshold depends on duplicates alone, which saves making a view.
         let open = matches!(self.sender.recovery.phase, Phase::Open);

@@ -11,7 +11,7 @@ use crate::sender::stream::{SegNo, Stream, Transmission};
 
 impl Composed {
     /// The next segment that may leave at `now`, if any.
-    #[inline]
+    #[inline(always)]
     pub(in crate::sender) fn poll(
         &mut self,
         stream: &mut Stream,
@@ -22,7 +22,7 @@ impl Composed {
 
     /// Returns whether there is nothing to send. That is so at every poll of a receiver, and at every
     /// second one of a sender.
-    #[inline]
+    #[inline(always)]
     fn has_nothing_to_send(&self, stream: &Stream) -> bool {
         self.recovery.window_was_full.is_none()
             && stream.board.lost() == 0

@@ -119,7 +119,7 @@ impl Stream {
 
     /// Returns whether nothing is outstanding that the peer could acknowledge, and the window holds
     /// back all data.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn blocked_by_window(&self) -> bool {
         self.nxt < self.written && self.board.outstanding() == 0 && self.next_new().is_none()
     }
