@@ -1,5 +1,8 @@
 //! Computes the version of the model: a hash of everything that affects the result of a run.
 
+#[path = "build/files.rs"]
+mod files;
+
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -28,7 +31,7 @@ fn model(crate_dir: &Path) -> String {
         let path = crate_dir.join(part);
         println!("cargo::rerun-if-changed={}", path.display());
         let mut files = Vec::new();
-        find(&path, "rs", &mut files);
+        files::find(&path, "rs", &mut files);
         for file in files {
             let name = file.strip_prefix(crate_dir).unwrap_or(&file);
             hash.update(name.to_string_lossy().as_bytes());
@@ -50,20 +53,4 @@ fn model(crate_dir: &Path) -> String {
         hash.update(env::var(of).unwrap_or_default().as_bytes());
     }
     hash.finalize().to_hex()[..16].to_owned()
-}
-
-/// Finds the files below `path` with that extension, in order.
-fn find(path: &Path, ending: &str, into: &mut Vec<PathBuf>) {
-    if path.is_file() {
-        into.push(path.to_owned());
-        return;
-    }
-    let Ok(entries) = fs::read_dir(path) else { return };
-    let mut entries: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
-    entries.sort();
-    for entry in entries {
-        if entry.is_dir() || entry.extension().is_some_and(|e| e == ending) {
-            find(&entry, ending, into);
-        }
-    }
 }

@@ -1,5 +1,8 @@
 //! Finds the experiments that ship with the program.
 
+#[path = "../lab/build/files.rs"]
+mod files;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -18,7 +21,7 @@ fn experiments(crate_dir: &Path) -> String {
     let folder = crate_dir.join("experiments");
     println!("cargo::rerun-if-changed={}", folder.display());
     let mut files = Vec::new();
-    find(&folder, "toml", &mut files);
+    files::find(&folder, "toml", &mut files);
     let mut ids: Vec<(usize, String, PathBuf)> = files
         .into_iter()
         .map(|file| {
@@ -42,20 +45,4 @@ fn experiments(crate_dir: &Path) -> String {
         writeln!(table, "    ({id:?}, include_str!({file:?})),").expect("memory takes it");
     }
     table + "];\n"
-}
-
-/// Finds the files below `path` with that extension, in order.
-fn find(path: &Path, ending: &str, into: &mut Vec<PathBuf>) {
-    if path.is_file() {
-        into.push(path.to_owned());
-        return;
-    }
-    let Ok(entries) = fs::read_dir(path) else { return };
-    let mut entries: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
-    entries.sort();
-    for entry in entries {
-        if entry.is_dir() || entry.extension().is_some_and(|e| e == ending) {
-            find(&entry, ending, into);
-        }
-    }
 }
