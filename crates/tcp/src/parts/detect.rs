@@ -12,7 +12,6 @@ mod duplicates;
 pub(crate) mod fixed;
 #[cfg(test)]
 mod fixtures;
-mod lateness;
 pub(crate) mod linux_reordering;
 pub(crate) mod ncr;
 pub(crate) mod quic;

@@ -8,9 +8,10 @@
 
 use std::borrow::Cow;
 
+use unruffled_lateness::{Lateness, share_of};
 use unruffled_units::{Duration, Instant};
 
-use super::lateness::{Lateness, share_of};
+use super::dsack_loss::DsackLoss;
 use super::rack::{self, Rack};
 use super::{AckFacts, Detector, LossDetector, Overdue, Rule, View, boxed};
 use super::{DsackOutcome, LatenessModel};
@@ -82,6 +83,7 @@ struct Waits {
 pub(crate) struct Unruffled {
     rack: Rack,
     lateness: Lateness,
+    dsack_loss: DsackLoss,
     /// The setting `many`.
     overflow_share: f64,
     /// The round-trip time of the front, which is the latest-sent segment known to be delivered. It
@@ -99,6 +101,7 @@ impl Unruffled {
         Self {
             rack: Rack::new(rack::Settings::read(&[persist, reo_wnd])),
             lateness: Lateness::new(memory, budget, margin),
+            dsack_loss: DsackLoss::default(),
             overflow_share: many,
             reference: Duration::ZERO,
             sent_once: Instant::ZERO,
@@ -154,7 +157,9 @@ impl LossDetector for Unruffled {
         }
         self.sent_once = self.sent_once.max(facts.latest_sent_once.unwrap_or_default());
         self.rack.on_ack(facts, view);
-        self.lateness.refresh(view.now);
+        if self.lateness.refresh(view.now) {
+            self.dsack_loss.fade();
+        }
         // Computed long before it is needed, because other work hides the latency of its divisions.
         let _ = self.lateness.share(self.reference);
     }
@@ -205,11 +210,11 @@ impl LatenessModel for Unruffled {
     }
 
     fn on_dsack(&mut self, outcome: DsackOutcome) {
-        self.lateness.on_dsack(outcome);
+        self.dsack_loss.count(outcome);
     }
 
     fn take_dsack_loss_credit(&mut self) -> bool {
-        self.lateness.take_dsack_loss_credit()
+        self.dsack_loss.take_credit()
     }
 
     // Little's law: of the segments of a round trip, each of which is late by this mean time, this share

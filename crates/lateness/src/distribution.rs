@@ -1,5 +1,4 @@
-//! The distribution of recent latenesses, in constant space. It yields a quantile, the longest lateness
-//! and the mean.
+//! The distribution of recent latenesses, in constant space.
 //!
 //! There are two generations of a histogram. The current one replaces the earlier one when it is old
 //! enough and has enough samples, so a lateness counts for one to two ages.
@@ -10,9 +9,6 @@ mod tests;
 use std::cell::Cell;
 
 use unruffled_units::{Duration, Instant};
-
-use super::dsack_loss::DsackLoss;
-use super::two_stage::DsackOutcome;
 
 /// Binary logarithm of the number of bins per octave, which is four.
 const LOG_BINS_PER_OCTAVE: u32 = 2;
@@ -69,7 +65,6 @@ struct Kept {
     safe: Duration,
     /// The mean over all samples as a share of the reference round trip. NaN marks it as out of date.
     share: Cell<f64>,
-    dsack_loss: DsackLoss,
 }
 
 impl Kept {
@@ -80,7 +75,6 @@ impl Kept {
             quantile: Duration::ZERO,
             safe: Duration::ZERO,
             share: Cell::new(f64::NAN),
-            dsack_loss: DsackLoss::default(),
         }
     }
 
@@ -115,7 +109,7 @@ fn end(bin: usize) -> Duration {
 
 /// The distribution of recent latenesses.
 #[derive(Clone, Debug)]
-pub(super) struct Lateness {
+pub struct Lateness {
     /// Minimum duration of a generation.
     age: Duration,
     /// Upper bound on the share of samples that may exceed the quantile. If the share of lost
@@ -135,7 +129,12 @@ pub(super) struct Lateness {
 }
 
 impl Lateness {
-    pub(super) fn new(age: Duration, budget: f64, margin: f64) -> Self {
+    /// Creates a distribution without samples.
+    ///
+    /// A generation lasts at least `age`. `budget` is the maximum share of samples, 0…1, that may exceed
+    /// the [quantile](Self::quantile). `margin` is the ratio of the [safe](Self::safe) wait to the longest
+    /// lateness, at least 1.
+    pub fn new(age: Duration, budget: f64, margin: f64) -> Self {
         Self {
             age,
             budget,
@@ -150,19 +149,19 @@ impl Lateness {
     }
 
     /// Returns whether something was late within the two generations.
-    pub(super) fn seen(&self) -> bool {
-        self.kept.as_ref().is_some_and(|kept| kept.current.count + kept.earlier.count > 0)
+    pub fn seen(&self) -> bool {
+        self.late_samples() > 0
     }
 
     /// Records a segment that arrived in order.
     #[inline]
-    pub(super) fn in_order(&mut self) {
+    pub fn in_order(&mut self) {
         self.current.samples += 1;
         self.invalidate_share();
     }
 
     /// Records a segment that arrived late.
-    pub(super) fn late(&mut self, lateness: Duration) {
+    pub fn late(&mut self, lateness: Duration) {
         self.current.samples += 1;
         let kept = &mut **self.kept.get_or_insert_with(|| Box::new(Kept::new()));
         let current = &mut kept.current;
@@ -181,39 +180,28 @@ impl Lateness {
     }
 
     /// Records a transmission that counts as lost.
-    pub(super) fn lost(&mut self) {
+    pub fn lost(&mut self) {
         self.current.lost += 1;
         self.next = 0;
     }
 
     /// Records that a transmission that had counted as lost was not lost.
-    pub(super) fn found(&mut self) {
+    pub fn found(&mut self) {
         let generation = if self.current.lost > 0 { &mut self.current } else { &mut self.earlier };
         generation.lost = generation.lost.saturating_sub(1);
         self.next = 0;
     }
 
-    /// Records the outcome of a DSACK.
-    pub(super) fn on_dsack(&mut self, outcome: DsackOutcome) {
-        if let Some(kept) = &mut self.kept {
-            kept.dsack_loss.count(outcome);
-        }
-    }
-
-    /// Returns whether a missing DSACK may count as lost, and uses up one credit if so.
-    pub(super) fn take_dsack_loss_credit(&mut self) -> bool {
-        self.kept.as_mut().is_some_and(|kept| kept.dsack_loss.take_credit())
-    }
-
-    /// Discards old samples, and computes the quantile again if it may have changed.
-    pub(super) fn refresh(&mut self, now: Instant) {
+    /// Discards old samples, and computes the quantile again if it may have changed. Returns whether a
+    /// generation ended.
+    pub fn refresh(&mut self, now: Instant) -> bool {
         let old = self.current.samples >= MIN_SAMPLES && now.since(self.since) >= self.age;
-        if old || self.current.samples >= MAX_SAMPLES {
+        let ended = old || self.current.samples >= MAX_SAMPLES;
+        if ended {
             self.earlier = std::mem::take(&mut self.current);
             if let Some(kept) = &mut self.kept {
                 kept.earlier = std::mem::replace(&mut kept.current, Late::NONE);
                 kept.safe = kept.longest().mul_f64(self.margin);
-                kept.dsack_loss.fade();
             }
             let took = now.since(self.since).as_nanos().div_ceil(1_000_000);
             self.earlier_ms = took.try_into().unwrap_or(u32::MAX);
@@ -228,10 +216,17 @@ impl Lateness {
             }
             self.next = self.current.samples + QUANTILE_INTERVAL;
         }
+        ended
     }
 
-    fn samples(&self) -> u32 {
+    /// Returns the number of samples.
+    pub fn samples(&self) -> u32 {
         self.current.samples + self.earlier.samples
+    }
+
+    /// Returns the number of late samples.
+    pub fn late_samples(&self) -> u32 {
+        self.kept.as_ref().map_or(0, |kept| kept.current.count + kept.earlier.count)
     }
 
     fn losses(&self) -> u32 {
@@ -254,25 +249,53 @@ impl Lateness {
         Duration::ZERO
     }
 
+    /// Returns the wait that costs least if a sample beyond it costs `beyond`, and if each lost
+    /// transmission costs the wait: the end of a bin, or zero.
+    ///
+    /// The wait is a quantile whose order follows from the shares of late and lost samples. Without losses
+    /// it is the end of the longest lateness' bin. It is zero if waiting for lost samples costs more than
+    /// it saves.
+    pub fn cheapest_wait(&self, beyond: Duration) -> Duration {
+        let Some(kept) = &self.kept else { return Duration::ZERO };
+        let lost = f64::from(self.losses());
+        let cost = |above: u32, wait: Duration| {
+            f64::from(above) * beyond.as_secs_f64() + lost * wait.as_secs_f64()
+        };
+        let mut above = 0;
+        let mut cheapest = (f64::INFINITY, Duration::ZERO);
+        for at in (0..BINS).rev() {
+            let here = kept.at(at);
+            // A wait that ends at an empty bin costs no less than one that ends below it.
+            if here > 0 || at == 0 {
+                let cost = cost(above, end(at));
+                if cost < cheapest.0 || at == 0 && cost <= cheapest.0 {
+                    cheapest = (cost, end(at));
+                }
+            }
+            above += here;
+        }
+        cheapest.1
+    }
+
     /// Returns the lateness that only the allowed share of samples exceeded.
-    pub(super) fn quantile(&self) -> Duration {
+    pub fn quantile(&self) -> Duration {
         self.kept.as_ref().map_or(Duration::ZERO, |kept| kept.quantile)
     }
 
     /// Returns the longest lateness.
-    pub(super) fn longest(&self) -> Duration {
+    pub fn longest(&self) -> Duration {
         self.kept.as_deref().map_or(Duration::ZERO, Kept::longest)
     }
 
     /// Returns the longest lateness times the margin.
-    pub(super) fn safe(&self) -> Duration {
+    pub fn safe(&self) -> Duration {
         self.kept.as_deref().map_or(Duration::ZERO, |kept| kept.safe)
     }
 
     /// Returns the beginning of the two generations if a retransmission without evidence more likely
     /// replaced a late segment than a lost one: within the generations, many more segments were late by
     /// more than `wait` than were lost.
-    pub(super) fn likely_reordered_since(&self, wait: Duration) -> Option<Instant> {
+    pub fn likely_reordered_since(&self, wait: Duration) -> Option<Instant> {
         let (Some(kept), lost) = (&self.kept, self.losses()) else { return None };
         let enough = lost.saturating_mul(LATE_PER_LOST);
         let late = kept.current.count + kept.earlier.count;
@@ -284,7 +307,7 @@ impl Lateness {
     }
 
     /// Returns the mean over all samples of the part of their lateness beyond `wait`.
-    pub(super) fn mean_beyond(&self, wait: Duration) -> Duration {
+    pub fn mean_beyond(&self, wait: Duration) -> Duration {
         let Some(kept) = &self.kept else { return Duration::ZERO };
         let mut sum = Duration::ZERO;
         for at in bin(wait)..BINS {
@@ -294,7 +317,7 @@ impl Lateness {
     }
 
     /// Returns the mean over all samples.
-    pub(super) fn mean(&self) -> Duration {
+    pub fn mean(&self) -> Duration {
         let sum = |kept: &Kept| kept.current.sum + kept.earlier.sum;
         self.kept.as_deref().map_or(Duration::ZERO, sum) / u64::from(self.samples()).max(1)
     }
@@ -303,7 +326,7 @@ impl Lateness {
     /// it is needed for every segment sent and its divisions cost as much as the rest of that work. Call
     /// [`Self::invalidate_share`] after a change of the reference.
     #[inline]
-    pub(super) fn share(&self, reference: Duration) -> f64 {
+    pub fn share(&self, reference: Duration) -> f64 {
         let Some(kept) = self.kept.as_deref() else { return 0.0 };
         let mut share = kept.share.get();
         if share.is_nan() {
@@ -315,7 +338,7 @@ impl Lateness {
 
     /// Marks the cached share as out of date.
     #[inline]
-    pub(super) fn invalidate_share(&self) {
+    pub fn invalidate_share(&self) {
         if let Some(kept) = &self.kept {
             kept.share.set(f64::NAN);
         }
@@ -323,6 +346,6 @@ impl Lateness {
 }
 
 /// Returns `part` as a share of the round trip `reference`.
-pub(super) fn share_of(part: Duration, reference: Duration) -> f64 {
+pub fn share_of(part: Duration, reference: Duration) -> f64 {
     part.as_secs_f64() / reference.as_secs_f64().max(1e-9)
 }
