@@ -23,15 +23,10 @@ const ESP_PORT: u16 = 4500;
 /// Returns the facts about an IP packet that arrived on `interface`, or `None` for a packet that passes at
 /// once: a fragment, another protocol, or one that cannot be read.
 ///
-/// `head` holds at least the headers; 128 octets suffice. `length` is the length of the whole packet, and
-/// `octets` the memory that the packet takes while it is held.
-pub fn classify(
-    head: &[u8],
-    length: u32,
-    octets: u32,
-    interface: u32,
-    tunnels: Tunnels,
-) -> Option<Packet> {
+/// `head` holds at least the headers; 128 octets suffice. `length` is the length of the whole packet. The
+/// memory that the packet takes is set to twice its length, as in Linux with packets of 1500 octets.
+pub fn classify(head: &[u8], length: u32, interface: u32, tunnels: Tunnels) -> Option<Packet> {
+    let whole = length;
     let (ip, _) = LaxIpSlice::from_slice(head).ok()?;
     let carried = ip.payload();
     if carried.fragmented {
@@ -58,7 +53,7 @@ pub fn classify(
         }
         _ => return None,
     };
-    Some(Packet { flow, role, octets })
+    Some(Packet { flow, role, octets: whole.saturating_mul(2) })
 }
 
 #[derive(Clone, Copy)]
