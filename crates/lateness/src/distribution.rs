@@ -250,12 +250,12 @@ impl Lateness {
     }
 
     /// Returns the wait that costs least if a sample beyond it costs `beyond`, and if each lost
-    /// transmission costs the wait: the end of a bin, or zero.
+    /// transmission costs the wait: the end of a bin, but at most the longest lateness, or zero.
     ///
     /// The wait is a quantile whose order follows from the shares of late and lost samples. Without losses
-    /// it is the end of the longest lateness' bin. It is zero if waiting for lost samples costs more than
-    /// it saves.
-    pub fn cheapest_wait(&self, beyond: Duration) -> Duration {
+    /// it is the longest lateness. It is zero if waiting for lost samples costs more than
+    /// it saves. It is at most `longest`.
+    pub fn cheapest_wait(&self, beyond: Duration, longest: Duration) -> Duration {
         let Some(kept) = &self.kept else { return Duration::ZERO };
         let lost = f64::from(self.losses());
         let cost = |above: u32, wait: Duration| {
@@ -266,15 +266,15 @@ impl Lateness {
         for at in (0..BINS).rev() {
             let here = kept.at(at);
             // A wait that ends at an empty bin costs no less than one that ends below it.
-            if here > 0 || at == 0 {
-                let cost = cost(above, end(at));
+            if at == 0 || here > 0 && end(at - 1) < longest {
+                let cost = cost(above, end(at).min(longest));
                 if cost < cheapest.0 || at == 0 && cost <= cheapest.0 {
                     cheapest = (cost, end(at));
                 }
             }
             above += here;
         }
-        cheapest.1
+        cheapest.1.min(kept.longest()).min(longest)
     }
 
     /// Returns the lateness that only the allowed share of samples exceeded.

@@ -15,6 +15,14 @@ const MAX_OCTETS_AWAY: u64 = 64 << 20;
 /// Maximum distance of a number from the next, in packets of a tunnel.
 const MAX_PACKETS_AWAY: u64 = 1 << 16;
 
+/// Rate at which a run of packets goes on after a gap, as a multiple of the rate at which they arrived. At
+/// once, they would cause as many acknowledgements at once, and these a burst of the sender that overflows
+/// the queue of the path.
+const CATCH_UP: f64 = 1.25;
+
+/// Time by which packets of a run may go on early, so that a fast run takes no timer for each.
+const QUANTUM: Duration = Duration::from_millis(1);
+
 /// Where numbers begin, so that none is negative.
 const BASE: u64 = 1 << 40;
 
@@ -32,8 +40,20 @@ struct Held<T> {
     token: T,
     end: u64,
     arrived: Instant,
+    /// Arrival, or that of the first packet that overtook it, which does not decrease along the numbers;
+    /// `None` for a packet that was sent again, which keeps no pace.
+    nominal: Option<Instant>,
     timestamp: Option<u32>,
     octets: u32,
+}
+
+/// Place of a held packet: it goes on when all numbers below have gone on, packets that were sent again before
+/// others, and else in the order of arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    number: u64,
+    is_first_transmission: bool,
+    serial: u64,
 }
 
 /// Data as they arrive.
@@ -65,8 +85,7 @@ pub(crate) struct FlowState<T> {
     offset: u64,
     /// One more than the highest number that has arrived.
     highest: u64,
-    /// By first number, and then in the order of arrival.
-    held: BTreeMap<(u64, u64), Held<T>>,
+    held: BTreeMap<Place, Held<T>>,
     /// Number of packets that were ever held.
     serial: u64,
     gaps: Gaps,
@@ -76,6 +95,37 @@ pub(crate) struct FlowState<T> {
     pub(crate) deadline: Option<Instant>,
     /// One more than the last number of a packet that was too far away.
     stray: Option<u64>,
+    /// Whether no data have arrived since the SYN.
+    is_new: bool,
+    /// Latest TSval that has arrived.
+    latest_sent: Option<u32>,
+    /// Pace of the run that goes on, while one does.
+    pace: Option<Pace>,
+}
+
+/// The last packet of a run that went on, from which the time of the next follows.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    released: Instant,
+    nominal: Instant,
+}
+
+impl Pace {
+    /// Returns when a packet goes on. Packets keep the spacing with which they arrived, compressed, unless
+    /// the flow paused.
+    fn due(&self, nominal: Instant, round_trip: Duration) -> Instant {
+        let spacing = nominal.since(self.nominal);
+        let lag = self.released.since(self.nominal);
+        if spacing > (round_trip + lag) * 2 {
+            return nominal;
+        }
+        self.released + spacing.mul_f64(1.0 / CATCH_UP)
+    }
+
+    /// Returns the pace after a packet that goes on at `released`. The lag does not grow.
+    fn after(self, nominal: Instant, released: Instant) -> Self {
+        Self { released, nominal: nominal.max(self.nominal) }
+    }
 }
 
 impl<T> FlowState<T> {
@@ -91,6 +141,9 @@ impl<T> FlowState<T> {
             opened: None,
             deadline: None,
             stray: None,
+            is_new: false,
+            latest_sent: None,
+            pace: None,
         }
     }
 
@@ -99,6 +152,7 @@ impl<T> FlowState<T> {
         self.release_all(now, outlet);
         self.begin(u64::from(next));
         self.opened = Some(now);
+        self.is_new = true;
     }
 
     /// Returns the time since the SYN, at the first packet after it.
@@ -151,6 +205,15 @@ impl<T> FlowState<T> {
                 BASE
             }
         };
+        if std::mem::take(&mut self.is_new) {
+            let lag = path.first_lag();
+            self.pace = (lag > QUANTUM).then(|| Pace { released: now + lag, nominal: now });
+        }
+        if let Some(sent) = data.timestamp
+            && self.latest_sent.is_none_or(|latest| is_after(sent, latest))
+        {
+            self.latest_sent = Some(sent);
+        }
         let start = self.place(data.number, next);
         let end = start.wrapping_add(u64::from(data.span));
         if self.is_far(start, next) {
@@ -159,8 +222,17 @@ impl<T> FlowState<T> {
         // The common case: nothing is missing.
         if start == next && self.highest == next {
             path.in_order();
-            self.next = Some(end);
             self.highest = end;
+            if let Some(pace) = self.pace {
+                if pace.due(now, path.known_round_trip()) > now + QUANTUM {
+                    let Data { timestamp, octets, .. } = data;
+                    let nominal = Some(now);
+                    let held = Held { token, end, arrived: now, nominal, timestamp, octets };
+                    return self.hold(start, true, held, outlet);
+                }
+                self.pace = None;
+            }
+            self.next = Some(end);
             return outlet.released.push_back(token);
         }
         self.data_out_of_order(token, (start, end), data, now, path, outlet);
@@ -193,26 +265,55 @@ impl<T> FlowState<T> {
             self.gaps.fill(&packet)
         };
         self.highest = self.highest.max(end);
-        self.learn(arrival, path, outlet);
-        if arrival == Arrival::Resent && self.holds_older(timestamp) {
-            // A receiver drops what was sent before the latest in order (PAWS, RFC 7323, section 5). So what
-            // was sent before this packet goes on before it.
-            self.release_all(now, outlet);
-        }
+        self.learn(arrival, now, path, outlet);
         let next = self.next.unwrap_or(start);
-        if start <= next {
-            outlet.released.push_back(token);
-            return self.advance(next.max(end), now, outlet);
+        let nominal = match arrival {
+            Arrival::InOrder => Some(now),
+            Arrival::Late { by, .. } => Some(now - by),
+            Arrival::Resent | Arrival::Copy => None,
+        };
+        let held = Held { token, end, arrived: now, nominal, timestamp, octets };
+        if arrival == Arrival::Resent
+            && let Some(sent) = timestamp
+            && let Some((number, nominal)) = self.place_in_time(sent, now)
+        {
+            let held = Held { nominal: Some(nominal), ..held };
+            return self.hold(number, false, held, outlet);
         }
+        // Below the next number, or the first that is missing.
+        if end <= next || (start <= next && self.is_at_gap(next)) {
+            outlet.released.push_back(held.token);
+            if end > next {
+                self.next = Some(end);
+                self.pace = nominal.map(|nominal| Pace { released: now, nominal }).or(self.pace);
+            }
+            return;
+        }
+        self.hold(start, true, held, outlet);
+    }
+
+    /// Holds a packet until all numbers below `number` have gone on.
+    fn hold(
+        &mut self,
+        number: u64,
+        is_first_transmission: bool,
+        packet: Held<T>,
+        outlet: &mut Outlet<T>,
+    ) {
         outlet.load.packets += 1;
-        outlet.load.octets += u64::from(octets);
+        outlet.load.octets += u64::from(packet.octets);
         outlet.counters.held += 1;
         self.serial += 1;
-        self.held.insert((start, self.serial), Held { token, end, arrived: now, timestamp, octets });
+        self.held.insert(Place { number, is_first_transmission, serial: self.serial }, packet);
+    }
+
+    /// Returns whether no held packet goes on from `next`.
+    fn is_at_gap(&self, next: u64) -> bool {
+        self.held.first_key_value().is_none_or(|(place, _)| place.number > next)
     }
 
     /// Records in the model of the path what an arrival shows.
-    fn learn(&mut self, arrival: Arrival, path: &mut PathModel, outlet: &mut Outlet<T>) {
+    fn learn(&mut self, arrival: Arrival, now: Instant, path: &mut PathModel, outlet: &mut Outlet<T>) {
         match arrival {
             Arrival::InOrder => path.in_order(),
             Arrival::Late { by, found, given_up } => {
@@ -223,17 +324,24 @@ impl<T> FlowState<T> {
                 outlet.counters.late += 1;
                 outlet.counters.too_late += u64::from(given_up);
             }
-            Arrival::Resent => path.lost(),
+            Arrival::Resent => path.lost(now),
             Arrival::Copy => {}
         }
     }
 
-    /// Returns whether a held packet was sent before `timestamp`.
-    fn holds_older(&self, timestamp: Option<u32>) -> bool {
-        let Some(sent) = timestamp else { return false };
-        // Timestamps do not decrease along the numbers, except those of packets that were sent again.
-        let first = self.held.values().next();
-        first.is_some_and(|held| held.timestamp.is_some_and(|held| is_after(sent, held)))
+    /// Returns where among the held packets a packet belongs that was sent again at `sent`, in the order of
+    /// sending: its number, and when it would have arrived if it were not late. Returns `None` if packets that
+    /// were sent after it have gone on.
+    ///
+    /// A receiver drops what was sent before the latest data in order (PAWS, RFC 7323, section 5).
+    fn place_in_time(&self, sent: u32, now: Instant) -> Option<(u64, Instant)> {
+        let is_newer = |held: &Held<T>| held.timestamp.is_some_and(|held| is_after(held, sent));
+        let newer = self.held.iter().find(|(_, held)| is_newer(held));
+        if let Some((place, held)) = newer {
+            return Some((place.number, held.nominal.unwrap_or(now)));
+        }
+        let is_latest = self.latest_sent.is_none_or(|latest| !is_after(latest, sent));
+        is_latest.then_some((self.highest, now))
     }
 
     /// Takes a packet whose number is too far away. The second of two that follow one another moves the flow
@@ -249,46 +357,83 @@ impl<T> FlowState<T> {
         outlet.released.push_back(token);
     }
 
-    /// Moves on to `next`, and releases what follows.
-    fn advance(&mut self, mut next: u64, now: Instant, outlet: &mut Outlet<T>) {
-        while let Some(first) = self.held.first_entry()
-            && first.key().0 <= next
-        {
-            let held = first.remove();
-            next = next.max(held.end);
-            outlet.load.packets -= 1;
-            outlet.load.octets -= u64::from(held.octets);
-            outlet.counters.held_time += now.since(held.arrived);
-            outlet.released.push_back(held.token);
+    /// Releases the packets that are due, and returns when the next one is due. A gap is waited for until
+    /// `hold` after it was opened.
+    pub(crate) fn release(
+        &mut self,
+        hold: Duration,
+        round_trip: Duration,
+        now: Instant,
+        outlet: &mut Outlet<T>,
+    ) -> Option<Instant> {
+        loop {
+            let (&Place { number: start, .. }, first) = self.held.first_key_value()?;
+            let next = self.next.unwrap_or(start);
+            if start > next {
+                // A gap for which the wait has ended needs no other.
+                let since = self.gaps.waiting(next).unwrap_or(Instant::ZERO);
+                let deadline = since + hold;
+                if deadline > now {
+                    return Some(deadline);
+                }
+                outlet.counters.given_up += self.gaps.give_up(start, now);
+                self.next = Some(start);
+                self.pace = None;
+            } else if let (Some(pace), Some(nominal)) = (self.pace, first.nominal) {
+                let due = pace.due(nominal, round_trip).min(first.arrived + hold);
+                if due > now + QUANTUM {
+                    return Some(due);
+                }
+            }
+            self.release_first(round_trip, now, outlet);
         }
+    }
+
+    /// Releases the first of the held packets.
+    fn release_first(&mut self, round_trip: Duration, now: Instant, outlet: &mut Outlet<T>) {
+        let Some((place, held)) = self.held.pop_first() else { return };
+        if let Some(nominal) = held.nominal {
+            let first = Pace { released: now, nominal };
+            self.pace = Some(self.pace.map_or(first, |pace| {
+                let due = pace.due(nominal, round_trip).clamp(now - QUANTUM, now + QUANTUM);
+                pace.after(nominal, due)
+            }));
+        }
+        let next = self.next.unwrap_or(place.number).max(held.end);
         self.next = Some(next);
-        self.highest = self.highest.max(next);
+        outlet.load.packets -= 1;
+        outlet.load.octets -= u64::from(held.octets);
+        outlet.counters.held_time += now.since(held.arrived);
+        outlet.released.push_back(held.token);
     }
 
-    /// Returns when the first gap was opened, if something is held behind it.
-    pub(crate) fn waits_since(&self) -> Option<Instant> {
-        let (_, first) = self.held.first_key_value()?;
-        Some(self.next.and_then(|next| self.gaps.opened(next)).unwrap_or(first.arrived))
-    }
-
-    /// Ends the wait for the first gap. Returns the number of packets that go on.
+    /// Releases the first run, without regard to its pace, or ends the wait for the first gap and releases
+    /// the run behind it. Returns the number of packets that go on.
     pub(crate) fn give_up(&mut self, now: Instant, outlet: &mut Outlet<T>) -> usize {
-        let Some((&(first, _), _)) = self.held.first_key_value() else { return 0 };
+        let Some((&Place { number: first, .. }, _)) = self.held.first_key_value() else {
+            return 0;
+        };
         let before = self.held.len();
-        outlet.counters.given_up += self.gaps.give_up(first, now);
-        self.advance(first, now, outlet);
+        if self.next.is_some_and(|next| first > next) {
+            outlet.counters.given_up += self.gaps.give_up(first, now);
+            self.next = Some(first);
+        }
+        while self.next.is_some_and(|next| !self.is_at_gap(next)) {
+            self.release_first(Duration::ZERO, now, outlet);
+        }
         before - self.held.len()
     }
 
     /// Ends all waits.
     pub(crate) fn release_all(&mut self, now: Instant, outlet: &mut Outlet<T>) {
         while self.give_up(now, outlet) > 0 {}
+        self.pace = None;
     }
 
     /// Forgets what is too old to matter.
     pub(crate) fn forget(&mut self, now: Instant, path: &mut PathModel) {
         for _ in 0..self.gaps.forget(now) {
-            path.lost();
+            path.lost(now);
         }
     }
 }

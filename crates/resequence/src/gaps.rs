@@ -83,10 +83,10 @@ impl Gaps {
         self.gaps.insert(from, gap);
     }
 
-    /// Returns when the gap at `number` was opened.
-    pub(crate) fn opened(&self, number: u64) -> Option<Instant> {
+    /// Returns when the gap at `number` was opened, if it is still waited for.
+    pub(crate) fn waiting(&self, number: u64) -> Option<Instant> {
         let (_, gap) = self.gaps.range(..=number).next_back()?;
-        (gap.end > number).then_some(gap.opened)
+        (gap.end > number && gap.given_up.is_none()).then_some(gap.opened)
     }
 
     /// Takes a packet below the highest number, and returns its place.
@@ -189,8 +189,8 @@ impl Gap {
             return is_after(sent, opener);
         }
         if let Some(first) = self.resent {
-            // A copy soon after a second transmission is the first one.
-            return packet.now.since(first) >= packet.round_trip;
+            // Of two copies, one is the first transmission, unless a timeout caused the other.
+            return packet.now.since(first) >= packet.round_trip + MIN_RTO;
         }
         let since = packet.now.since(self.opened);
         match self.given_up {

@@ -6,8 +6,15 @@ use unruffled_units::{Duration, Instant};
 /// Minimum time for which a lateness counts; it also needs 1000 newer samples to expire.
 const MEMORY: Duration = Duration::from_secs(10);
 
-/// Ratio of the hold to the wait that costs least. The next lateness may exceed those seen.
-const MARGIN: f64 = 1.25;
+/// Part of the wait that costs least by which the hold exceeds it, while few packets were late: the next
+/// lateness may exceed those seen, which n samples make n times less likely.
+const MARGIN: f64 = 0.25;
+
+/// Number of late samples up to which the whole margin is added.
+const FEW: f64 = 16.0;
+
+/// Least part that is added, for what the queue on the way adds.
+const LEAST_MARGIN: f64 = 0.05;
 
 /// Cost of a packet that comes too late, in round trips. The sender takes it for lost and halves its window.
 /// Reno, with a window of W segments, grows back in W/2 round trips and sends W²/8 segments less meanwhile,
@@ -17,8 +24,15 @@ const TOO_LATE_ROUND_TRIPS: f64 = 10.0;
 /// Round-trip time where no handshake was seen.
 const DEFAULT_ROUND_TRIP: Duration = Duration::from_millis(50);
 
+/// Hold before anything is known, in round trips of the handshake. After it the sender's timeout is three round
+/// trips at least (RFC 6298, rule 2.2), of which the way of the packet and its acknowledgement take one.
+const FIRST_ROUND_TRIPS: u64 = 2;
+
 /// Number of losses without a late packet after which a path counts as one that keeps order.
 const POINTLESS_WAITS: u32 = 3;
+
+/// Share of late packets from which on the first data of a connection are held.
+const STEADY_SHARE: f64 = 0.1;
 
 /// Number of samples after which a path is known.
 const KNOWN_SAMPLES: u32 = 1000;
@@ -36,6 +50,8 @@ pub(crate) struct PathModel {
     hold: Duration,
     /// Samples until the hold is computed again.
     countdown: u32,
+    /// Time of the latest loss that counted.
+    latest_loss: Option<Instant>,
     /// Losses while nothing was late.
     pointless: u32,
     seen: u32,
@@ -44,10 +60,11 @@ pub(crate) struct PathModel {
 impl PathModel {
     pub(crate) fn new() -> Self {
         Self {
-            lateness: Lateness::new(MEMORY, 0.01, MARGIN),
+            lateness: Lateness::new(MEMORY, 0.01, 1.0),
             round_trip: None,
             hold: Duration::ZERO,
             countdown: 0,
+            latest_loss: None,
             pointless: 0,
             seen: 0,
         }
@@ -86,7 +103,12 @@ impl PathModel {
     }
 
     /// Records a packet that was sent again, so that its first transmission counts as lost.
-    pub(crate) fn lost(&mut self) {
+    /// Losses within a round trip count once, since the sender waits for all of them at a time.
+    pub(crate) fn lost(&mut self, now: Instant) {
+        if self.latest_loss.is_some_and(|at| now.since(at) < self.known_round_trip()) {
+            return;
+        }
+        self.latest_loss = Some(now);
         self.lateness.lost();
         self.pointless = self.pointless.saturating_add(1);
         self.countdown = 0;
@@ -106,22 +128,39 @@ impl PathModel {
 
     /// Returns the time for which a packet is held, at most.
     #[inline]
-    pub(crate) fn hold(&mut self, now: Instant) -> Duration {
+    pub(crate) fn hold(&mut self, longest: Duration, now: Instant) -> Duration {
         if self.countdown == 0 {
-            self.compute(now);
+            self.compute(longest, now);
         }
         self.hold
     }
 
     #[inline(never)]
-    fn compute(&mut self, now: Instant) {
+    fn compute(&mut self, longest: Duration, now: Instant) {
         self.countdown = INTERVAL;
         self.lateness.refresh(now);
         let round_trip = self.known_round_trip();
-        let learnt = self.lateness.cheapest_wait(round_trip.mul_f64(TOO_LATE_ROUND_TRIPS));
+        let beyond = round_trip.mul_f64(TOO_LATE_ROUND_TRIPS);
+        let learnt = self.lateness.cheapest_wait(beyond, longest);
         let is_unknown = self.seen < KNOWN_SAMPLES && self.pointless < POINTLESS_WAITS;
-        let first = self.round_trip.filter(|_| is_unknown).unwrap_or_default();
-        self.hold = learnt.mul_f64(MARGIN).max(first);
+        let first = self.round_trip.filter(|_| is_unknown).unwrap_or_default() * FIRST_ROUND_TRIPS;
+        let late = f64::from(self.lateness.late_samples());
+        let margin = (MARGIN * (FEW / late.max(FEW))).max(LEAST_MARGIN);
+        self.hold = learnt.mul_f64(1.0 + margin).max(first).min(longest);
+    }
+
+    /// Returns the time for which the first data of a connection are held: the mean lateness where so many
+    /// packets are late that one of the first ten most likely is.
+    ///
+    /// A sender takes the round trip of its first data as that of the path. CUBIC leaves slow start when later
+    /// round trips are longer (HyStart).
+    pub(crate) fn first_lag(&self) -> Duration {
+        let (samples, late) = (self.lateness.samples(), self.lateness.late_samples());
+        if f64::from(late) < STEADY_SHARE * f64::from(samples) || samples < KNOWN_SAMPLES {
+            return Duration::ZERO;
+        }
+        let mean = self.lateness.mean() * u64::from(samples) / u64::from(late.max(1));
+        mean.min(self.hold)
     }
 
     /// Returns the current hold, the share of late samples, and the longest lateness.

@@ -162,7 +162,6 @@ impl<T> Resequencer<T> {
     pub fn paths(&self) -> Vec<PathState> {
         let state = |(&path, model): (&Path, &PathModel)| {
             let (hold, late, longest) = model.state();
-            let hold = hold.min(self.config.max_hold);
             PathState { path, hold, late, longest, round_trip: model.round_trip() }
         };
         let mut paths: Vec<PathState> = self.paths.iter().map(state).collect();
@@ -190,15 +189,8 @@ fn settle<T>(
     waits: &mut BTreeSet<(Instant, Flow)>,
     outlet: &mut Outlet<T>,
 ) {
-    let mut next = None;
-    while let Some(since) = flow.waits_since() {
-        let deadline = since + path.hold(now).min(config.max_hold);
-        if deadline > now {
-            next = Some(deadline);
-            break;
-        }
-        flow.give_up(now, outlet);
-    }
+    let hold = path.hold(config.max_hold, now);
+    let next = flow.release(hold, path.known_round_trip(), now, outlet);
     flow.forget(now, path);
     if next != flow.deadline {
         if let Some(former) = flow.deadline {
