@@ -177,6 +177,62 @@ fn a_path_in_order_is_the_same_with_and_without_resequencers() {
     }
 }
 
+/// Arrivals at two receivers: for each flow, the times in milliseconds and the numbers of the segments.
+#[derive(Default)]
+struct ByFlow(BTreeMap<u32, Vec<(u64, u32)>>);
+
+impl Monitor for ByFlow {
+    fn segment(&mut self, id: FlowId, end: End, way: Passage, now: Instant, segment: &Segment) {
+        if end == End::Receiver && way == Passage::In && segment.len > 0 {
+            let arrival = (now.as_nanos() / 1_000_000, segment.seq.0 / 1000);
+            self.0.entry(id.0).or_default().push(arrival);
+        }
+    }
+}
+
+/// Runs two sources, each over a link of its own and then over a link of 1 ms with a resequencer. A source
+/// is its application, its start, its link, and the time that acknowledgements take, in milliseconds.
+fn two_sources(sources: [(App, u64, LinkConfig, u64); 2]) -> BTreeMap<u32, Vec<(u64, u32)>> {
+    let mut simulation = Simulation::new();
+    let shared = simulation.add_link(&link(1), Direction::Forward, 1).expect("a link");
+    simulation.add_resequencer(shared, bounds(500));
+    for (app, start, own, back) in sources {
+        let own = simulation.add_link(&own, Direction::Forward, 1).expect("a link");
+        let back = simulation.add_link(&link(back), Direction::Reverse, 1).expect("a link");
+        let start = Instant::from_millis(start);
+        let source = SourceConfig { start, ..source(app, vec![own, shared], vec![back]) };
+        simulation.add_source(source).expect("a source");
+    }
+    let mut arrivals = ByFlow::default();
+    simulation.run(Instant::from_millis(1000), &mut arrivals);
+    arrivals.0
+}
+
+/// The resequencer has the SYN of the first flow at 10 ms and its segment 1 at 50, the SYN of the second at
+/// 40 ms and its segment 1 at 60. So it learns round trips of 40 and 20 ms.
+#[test]
+fn a_wait_that_begins_later_may_end_earlier() {
+    let two_segments = App::Bulk { bytes: Some(2000) };
+    let flows = two_sources([
+        (two_segments.clone(), 0, alternating(9, 200), 30),
+        (two_segments, 30, alternating(9, 200), 10),
+    ]);
+    assert_eq!(flows[&1][0], (80, 1));
+    assert_eq!(flows[&0][0], (90, 1));
+}
+
+/// Segments 1 and 3 reach the resequencer at 130 ms, the others 3 ms later.
+#[test]
+fn the_hold_of_a_flow_does_not_depend_on_datagrams() {
+    let five_segments = App::Bulk { bytes: Some(5000) };
+    let datagrams = App::Datagrams { size: 1000, interval: ms(1) };
+    let flows = two_sources([
+        (five_segments, 100, alternating(9, 3), 10),
+        (datagrams, 0, alternating(9, 50), 10),
+    ]);
+    assert_eq!(flows[&0], [(133, 0), (133, 1), (133, 2), (133, 3), (133, 4)]);
+}
+
 /// Counts of a run, and a hash of all events.
 #[derive(Default)]
 struct Witness {
