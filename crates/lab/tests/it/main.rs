@@ -7,6 +7,7 @@ mod fitted;
 mod ground_truth;
 mod in_order;
 mod losses;
+mod model;
 mod networks;
 mod ns2;
 mod one_link;
