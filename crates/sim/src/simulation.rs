@@ -250,9 +250,10 @@ impl Simulation {
 
     /// Handles a packet that goes on from a resequencer.
     fn leave_gateway(&mut self, id: u32, monitor: &mut impl Monitor) {
-        match self.world.network.is_on_last_step(id) {
-            true => self.deliver(id, monitor),
-            false => self.pass_on(id, monitor),
+        if self.world.network.is_on_last_step(id) {
+            self.deliver(id, monitor);
+        } else {
+            self.pass_on(id, monitor);
         }
     }
 

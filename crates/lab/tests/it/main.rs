@@ -12,5 +12,6 @@ mod networks;
 mod ns2;
 mod one_link;
 mod paths;
+mod resequence;
 mod senders;
 mod shares;
