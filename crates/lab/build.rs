@@ -2,21 +2,11 @@
 
 #[path = "build/files.rs"]
 mod files;
+#[path = "build/sources.rs"]
+mod sources;
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
-
-/// The sources that affect a run, relative to this crate.
-const MODEL: [&str; 8] = [
-    "../units/src",
-    "../path/src",
-    "../tcp/src",
-    "../sim/src",
-    "../measure/src",
-    "src/assembly.rs",
-    "src/run.rs",
-    "../scenario/src",
-];
 
 fn main() {
     let crate_dir = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
@@ -27,7 +17,7 @@ fn main() {
 /// machine.
 fn model(crate_dir: &Path) -> String {
     let mut hash = blake3::Hasher::new();
-    for part in MODEL {
+    for part in sources::MODEL {
         let path = crate_dir.join(part);
         println!("cargo::rerun-if-changed={}", path.display());
         let mut files = Vec::new();

@@ -97,6 +97,16 @@ def test_any_key_can_be_set_with_any_value():
     assert "delayed_ack = true" in scenario.toml
 
 
+def test_a_link_can_restore_the_order():
+    def goodput(**keys):
+        return unruffled.compare("half-late", "sack", 1, "20 s", **keys).rows["goodput_bps"][0]
+
+    held = goodput(set={"link.bottleneck.resequence": True})
+    assert held > 2 * goodput()
+    # Late packets need 200 ms.
+    assert held > 2 * goodput(set={"link.bottleneck.resequence.max_hold": "10 ms"})
+
+
 def test_scalars_of_numpy_are_taken_as_python_numbers():
     numpy = pytest.importorskip("numpy")
     values = {

@@ -85,7 +85,12 @@ impl<'a> Builder<'a> {
         let Self { simulation, plan, .. } = &mut builder;
         for (link, seed) in scenario.network.links.iter().zip(scenario.link_seeds(seed)) {
             for &direction in link.directions() {
-                simulation.add_link(&link.link, direction, seed)?;
+                let id = simulation.add_link(&link.link, direction, seed)?;
+                if direction == Direction::Forward
+                    && let Some(bounds) = link.resequence
+                {
+                    simulation.add_resequencer(id, bounds);
+                }
                 plan.links.push((link.name_of(direction), link.link.rate));
             }
         }
@@ -185,6 +190,9 @@ impl<'a> Builder<'a> {
         self.copies += 1;
         let there = self.simulation.add_link(&hop.link, Direction::Forward, seed)?;
         let back = self.simulation.add_link(&hop.link, Direction::Reverse, seed)?;
+        if let Some(bounds) = hop.resequence {
+            self.simulation.add_resequencer(there, bounds);
+        }
         Ok(Some((there, back)))
     }
 }

@@ -13,6 +13,7 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("few-late", include_str!("../scenarios/few-late.toml")),
     ("spray", include_str!("../scenarios/spray.toml")),
     ("bonded", include_str!("../scenarios/bonded.toml")),
+    ("gateway", include_str!("../scenarios/gateway.toml")),
     ("satellite", include_str!("../scenarios/satellite.toml")),
     ("radio", include_str!("../scenarios/radio.toml")),
     ("wi-fi", include_str!("../scenarios/wi-fi.toml")),

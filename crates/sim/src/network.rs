@@ -4,9 +4,10 @@
 //! link has a single feeder and that feeder keeps order, packets reach the link in the order in which they
 //! were offered to the feeder. Such a run of links is crossed in one step, with the same outcome as hop by
 //! hop. The monitor receives events of a run with their own times, which may be later than the current
-//! time.
+//! time. A run ends at a resequencer.
 
 mod ahead;
+mod gateway;
 mod plan;
 
 use unruffled_measure::{Crossing, End, FlowId, LinkId, Monitor};
@@ -14,6 +15,7 @@ use unruffled_path::{Direction, DropCause, Link, Outcome, Ticket, Verdict};
 use unruffled_tcp::Segment;
 use unruffled_units::Instant;
 
+use self::gateway::Gateway;
 use self::plan::{Blueprint, Feeder};
 use crate::queue::{FutureEvent, Queue};
 
@@ -77,6 +79,10 @@ struct Step {
     link: LinkId,
     /// Whether the next link receives packets from this one only, and in order.
     runs_on: bool,
+    /// Whether packets reach their destination at its far end.
+    delivers: bool,
+    /// Whether packets reach a resequencer at its far end.
+    gateway: bool,
     /// Whether it is the last link of its path.
     last: bool,
     /// Length of the run of plain links from this one on, which all but the last run on. A plain link has
@@ -122,6 +128,8 @@ pub(crate) struct Network {
     feeders: Vec<Feeder>,
     /// Empty until the network is sealed.
     hops: Vec<LinkState>,
+    /// The resequencers at the far ends of the links.
+    gateways: Vec<Option<Box<Gateway>>>,
     /// Steps of all paths, one path after another.
     steps: Vec<Step>,
     packets: Vec<Packet>,
@@ -390,8 +398,13 @@ impl Network {
         &self.packets[id as usize]
     }
 
-    /// Returns whether the packet is on its last step.
+    /// Returns whether the packet reaches its destination at the far end of its link.
     #[inline]
+    pub(crate) fn is_delivered(&self, id: u32) -> bool {
+        self.steps[self.packets[id as usize].step as usize].delivers
+    }
+
+    /// Returns whether the packet is on its last step.
     pub(crate) fn is_on_last_step(&self, id: u32) -> bool {
         self.steps[self.packets[id as usize].step as usize].last
     }

@@ -6,6 +6,7 @@ mod world;
 
 use unruffled_measure::{End, FlowId, LinkId, LinkMeters, Meter, Monitor, Passage};
 use unruffled_path::{ConfigError, Direction, LinkConfig};
+use unruffled_resequence::Config as Resequence;
 use unruffled_tcp::{Connection, State, reset_for};
 use unruffled_units::Instant;
 
@@ -88,6 +89,15 @@ impl Simulation {
         self.world.network.add_link(config, direction, seed)
     }
 
+    /// Adds a resequencer at the far end of a link. TCP packets that cross the link go on when it releases
+    /// them, and datagrams at once. Each link learns by itself, from all flows in common.
+    ///
+    /// # Panics
+    /// If the simulation has run.
+    pub fn add_resequencer(&mut self, link: LinkId, bounds: Resequence) {
+        self.world.network.add_resequencer(link, bounds);
+    }
+
     /// Adds a source of traffic, and returns the number of its first flow, which is the source's own.
     ///
     /// # Errors
@@ -163,6 +173,7 @@ impl Simulation {
                 }
                 FutureEvent::Packet(packet) => self.arrive(packet, monitor),
                 FutureEvent::Held(packet) => self.resume(packet, monitor),
+                FutureEvent::Gateway(link) => self.end_waits(LinkId(link), monitor),
                 FutureEvent::Timer(which) => self.on_timer(which, monitor),
                 FutureEvent::Application(source) => {
                     self.act(source, monitor);
@@ -192,13 +203,58 @@ impl Simulation {
 
     #[inline(always)]
     fn arrive(&mut self, id: u32, monitor: &mut impl Monitor) {
-        let World { network, queue, now, .. } = &mut self.world;
-        if network.is_on_last_step(id) {
+        if self.world.network.is_delivered(id) {
             return self.deliver(id, monitor);
         }
+        if self.world.network.meets_gateway(id) {
+            return self.enter_gateway(id, monitor);
+        }
+        self.pass_on(id, monitor);
+    }
+
+    /// Sends the packet on to its next link.
+    #[inline(always)]
+    fn pass_on(&mut self, id: u32, monitor: &mut impl Monitor) {
+        let World { network, queue, now, .. } = &mut self.world;
         let flow = network.packet(id).flow;
         let progress = network.pass_on(id, *now, queue, monitor);
         self.count(flow, progress, monitor);
+    }
+
+    /// Handles a packet that has arrived at a resequencer.
+    #[inline(never)]
+    fn enter_gateway(&mut self, id: u32, monitor: &mut impl Monitor) {
+        let World { network, queue, now, .. } = &mut self.world;
+        // A datagram belongs to no connection.
+        if self.flows[network.packet(id).flow.0 as usize].is_none() {
+            return self.leave_gateway(id, monitor);
+        }
+        let link = network.enter_gateway(id, *now, queue);
+        self.release(link, monitor);
+    }
+
+    /// Ends the waits in the resequencer at the far end of `link` that are over.
+    #[inline(never)]
+    fn end_waits(&mut self, link: LinkId, monitor: &mut impl Monitor) {
+        let World { network, queue, now, .. } = &mut self.world;
+        network.end_waits(link, *now, queue);
+        self.release(link, monitor);
+    }
+
+    /// Sends on all packets that the resequencer at the far end of `link` releases.
+    fn release(&mut self, link: LinkId, monitor: &mut impl Monitor) {
+        while let Some(id) = self.world.network.poll_release(link) {
+            self.leave_gateway(id, monitor);
+        }
+    }
+
+    /// Handles a packet that goes on from a resequencer.
+    fn leave_gateway(&mut self, id: u32, monitor: &mut impl Monitor) {
+        if self.world.network.is_on_last_step(id) {
+            self.deliver(id, monitor);
+        } else {
+            self.pass_on(id, monitor);
+        }
     }
 
     /// Handles a damaged packet that its link may send again.

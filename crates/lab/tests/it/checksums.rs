@@ -49,6 +49,7 @@ const SCENARIOS: &[(&str, &[&str])] = &[
     ("dcr-t20", &["duration=4 s", "flow.bytes=3 MB", "delayed.deviation=2 ms"]),
     ("ad-10", &["duration=4 s"]),
     ("bonded", &["duration=3 s"]),
+    ("gateway", &["duration=3 s"]),
     ("pr-10", &["duration=4 s"]),
     ("radio", &["duration=3 s"]),
     ("route", &["duration=14 s"]),

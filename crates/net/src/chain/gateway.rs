@@ -105,8 +105,79 @@ mod tests {
             impairments: vec![Impairment::Alternate { every: 2, extra, applies: Applies::Data }],
             ..LinkConfig::default()
         };
-        let resequence = Config { max_hold: MAX_HOLD, ..Config::default() };
-        SeededLink { link, resequence: Some(resequence), seed: 1 }
+        SeededLink { link, resequence: Some(bounds(MAX_HOLD)), seed: 1 }
+    }
+
+    fn bounds(max_hold: Duration) -> Config {
+        Config { max_hold, ..Config::default() }
+    }
+
+    /// A link that takes 1 ms for every 1000 octets and then 10 ms.
+    fn even_hop() -> SeededLink {
+        let link = LinkConfig { impairments: Vec::new(), ..hop().link };
+        SeededLink { link, resequence: None, seed: 1 }
+    }
+
+    /// Offers five packets of data at 200 ms. The second and the fourth, packets 1 and 3, are late: they
+    /// leave the link at 312 and 314 ms, and the others at 211, 213 and 215. The SYN leaves it at 11 ms, so
+    /// the round trip of the handshake seems to be 200 ms. It bounds the first wait, as `MAX_HOLD` does.
+    fn five_packets(hops: &[SeededLink]) -> Vec<(u64, u64)> {
+        let mut chain = Chain::new(hops, Direction::Forward).unwrap();
+        chain.offer(Sent::Syn, 1000, at(0));
+        chain.offer(Sent::Unknown(0), 1000, at(0));
+        assert_eq!(take(&mut chain, 199).len(), 2);
+        for n in 0..5 {
+            chain.offer(Sent::Data(n), 1000, at(200));
+        }
+        let name = |(time, packet): (Instant, Sent)| match packet {
+            Sent::Data(n) => (time.as_nanos() / 1_000_000, n),
+            other => panic!("{other:?} leaves the path at {time}"),
+        };
+        take(&mut chain, 1000).into_iter().map(name).collect()
+    }
+
+    #[test]
+    fn early_packets_wait_for_the_late_ones_that_they_overtook() {
+        let expected = [(211, 0), (312, 1), (312, 2), (314, 3), (314, 4)];
+        assert_eq!(five_packets(&[hop()]), expected);
+    }
+
+    #[test]
+    fn packets_leave_without_a_resequencer_as_they_arrive() {
+        let hop = SeededLink { resequence: None, ..hop() };
+        assert_eq!(five_packets(&[hop]), [(211, 0), (213, 2), (215, 4), (312, 1), (314, 3)]);
+    }
+
+    /// The first gap is seen at 213 ms and the second at 215.
+    #[test]
+    fn a_packet_waits_for_the_bound_at_most() {
+        let hop = SeededLink { resequence: Some(bounds(Duration::from_millis(50))), ..hop() };
+        assert_eq!(five_packets(&[hop]), [(211, 0), (263, 2), (265, 4), (312, 1), (314, 3)]);
+    }
+
+    /// The waits would end at 312 and 314 ms.
+    #[test]
+    fn a_packet_that_arrives_as_the_wait_ends_is_in_time() {
+        let hop = SeededLink { resequence: Some(bounds(Duration::from_millis(99))), ..hop() };
+        let expected = [(211, 0), (312, 1), (312, 2), (314, 3), (314, 4)];
+        assert_eq!(five_packets(&[hop]), expected);
+    }
+
+    /// The second link transmits the packets one after another, in the order in which they are released.
+    #[test]
+    fn packets_cross_the_next_link_in_order() {
+        let expected = [(222, 0), (323, 1), (324, 2), (325, 3), (326, 4)];
+        assert_eq!(five_packets(&[hop(), even_hop()]), expected);
+    }
+
+    /// The resequencer is behind the second link: packets 2 and 4 reach it at 224 and 226 ms, packets 1 and
+    /// 3 at 323 and 325.
+    #[test]
+    fn a_resequencer_orders_what_an_earlier_link_has_reordered() {
+        let first = SeededLink { resequence: None, ..hop() };
+        let second = SeededLink { resequence: Some(bounds(MAX_HOLD)), ..even_hop() };
+        let expected = [(222, 0), (323, 1), (323, 2), (325, 3), (325, 4)];
+        assert_eq!(five_packets(&[first, second]), expected);
     }
 
     /// Returns what leaves the path by `now`.

@@ -11,11 +11,11 @@ impl Network {
         Some(self.hops[link as usize].line.0).filter(|&id| id != NONE)
     }
 
-    /// Prefetches the packet. Returns its flow and destination if it is on its last step.
+    /// Prefetches the packet. Returns its flow and destination if it reaches it next.
     pub(crate) fn expect(&self, id: u32) -> Option<(FlowId, End)> {
         let packet = self.packet(id);
         prefetch(packet);
-        self.steps[packet.step as usize].last.then_some((packet.flow, packet.to))
+        self.steps[packet.step as usize].delivers.then_some((packet.flow, packet.to))
     }
 
     /// Prefetches the next packet in line, and the links that this packet reaches next.

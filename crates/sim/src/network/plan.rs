@@ -2,8 +2,9 @@
 
 use unruffled_measure::{End, LinkId};
 use unruffled_path::{Applies, ConfigError, Direction, Link, LinkConfig};
+use unruffled_resequence::Config as Resequence;
 
-use super::{LinkState, NONE, Network, PathId, Step};
+use super::{Gateway, LinkState, NONE, Network, PathId, Step};
 
 /// A link as it was added. It is created when all paths are known, since its random streams depend on the
 /// directions that it carries.
@@ -12,6 +13,8 @@ pub(super) struct Blueprint {
     config: LinkConfig,
     direction: Direction,
     seed: u64,
+    /// Bounds of the resequencer at its far end, if it has one.
+    resequence: Option<Resequence>,
     /// Directions of the packets that cross the link.
     carries: Option<Applies>,
 }
@@ -36,9 +39,16 @@ impl Network {
         let id = LinkId(self.blueprints.len() as u32);
         Link::carrying(config, direction, Applies::Both, seed)?;
         let config = config.clone();
-        self.blueprints.push(Blueprint { config, direction, seed, carries: None });
+        let blueprint = Blueprint { config, direction, seed, resequence: None, carries: None };
+        self.blueprints.push(blueprint);
         self.feeders.push(Feeder::Unknown);
         Ok(id)
+    }
+
+    /// Adds a resequencer at the far end of a link.
+    pub(crate) fn add_resequencer(&mut self, link: LinkId, bounds: Resequence) {
+        assert!(self.hops.is_empty(), "resequencers are added before anything is sent");
+        self.blueprints[link.0 as usize].resequence = Some(bounds);
     }
 
     /// Adds a path for packets to that end.
@@ -65,7 +75,14 @@ impl Network {
         let path = PathId(self.steps.len() as u32);
         let last = links.len() - 1;
         let steps = links.iter().enumerate();
-        let step = |(i, &link)| Step { link, runs_on: false, last: i == last, plain: 0 };
+        let step = |(i, &link)| Step {
+            link,
+            runs_on: false,
+            delivers: false,
+            gateway: false,
+            last: i == last,
+            plain: 0,
+        };
         self.steps.extend(steps.map(step));
         path
     }
@@ -75,16 +92,22 @@ impl Network {
     pub(crate) fn seal(&mut self, watched: bool) {
         self.watched = watched;
         for blueprint in &self.blueprints {
-            let Blueprint { config, direction, seed, carries } = blueprint;
+            let Blueprint { config, direction, seed, resequence, carries } = blueprint;
             let carries = carries.unwrap_or_default();
             let link = Link::carrying(config, *direction, carries, *seed)
                 .expect("links are checked when they are added");
             let link = if watched { link } else { link.without_backlog() };
             self.hops.push(LinkState { link, line: (NONE, NONE), held: Vec::new() });
+            self.gateways.push(resequence.map(|bounds| Box::new(Gateway::new(bounds))));
+        }
+        for step in &mut self.steps {
+            step.gateway = self.gateways[step.link.0 as usize].is_some();
+            step.delivers = step.last && !step.gateway;
         }
         for i in 1..self.steps.len() {
             let (previous, next) = (self.steps[i - 1].link, self.steps[i].link);
             self.steps[i - 1].runs_on = !self.steps[i - 1].last
+                && !self.steps[i - 1].gateway
                 && self.feeders[next.0 as usize] == Feeder::Only(previous)
                 && self.hops[previous.0 as usize].link.keeps_order();
         }

@@ -4,6 +4,7 @@ mod many;
 mod ns2;
 mod properties;
 mod properties_pr;
+mod resequence;
 mod sizes;
 mod stop;
 mod sudden_delays;

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use unruffled_path::{
     Applies, Direction, Distribution, DropCause, Impairment, LinkConfig, Red, Times,
 };
+use unruffled_resequence::Config as Resequence;
 use unruffled_sim::{App, End, FlowId, Monitor, Passage, Simulation, SourceConfig};
 use unruffled_tcp::variant::PARTS;
 use unruffled_tcp::{Config, Event, ROWS, Segment, State, Variant};
@@ -23,6 +24,8 @@ struct Case {
     receiver: Config,
     bytes: u64,
     link: LinkConfig,
+    /// Bounds of the resequencer at the far end of the link to the receiver, if it has one.
+    resequence: Option<Resequence>,
     seed: u64,
 }
 
@@ -77,6 +80,9 @@ fn run(case: &Case) -> u64 {
         |direction, seed| simulation.add_link(&case.link, direction, seed).expect("a valid link");
     let forward = vec![link(Direction::Forward, case.seed)];
     let reverse = vec![link(Direction::Reverse, case.seed)];
+    if let Some(bounds) = case.resequence {
+        simulation.add_resequencer(forward[0], bounds);
+    }
     let flow = simulation.add_source(SourceConfig {
         variant: Variant::parse(&case.variant).expect("a variant"),
         sender: case.sender.clone(),
@@ -227,6 +233,13 @@ fn link() -> impl Strategy<Value = LinkConfig> {
     )
 }
 
+/// Returns no resequencer, or one with bounds that are reached.
+fn resequence() -> impl Strategy<Value = Option<Resequence>> {
+    prop::option::weighted(0.3, (ms(1..1000), 1000..1_000_000_u64)).prop_map(|bounds| {
+        bounds.map(|(max_hold, budget)| Resequence { max_hold, budget, ..Resequence::default() })
+    })
+}
+
 /// Returns any number, and numbers close to the wrap more often.
 fn isn() -> impl Strategy<Value = u32> {
     prop_oneof![any::<u32>(), (0..100_000_u32).prop_map(|n| u32::MAX - n)]
@@ -266,13 +279,15 @@ fn case() -> impl Strategy<Value = Case> {
     let mss = prop::sample::select(vec![100_u32, 536, 1460, 9000]);
     mss.prop_flat_map(|mss| {
         let bytes = 0..u64::from(mss) * 300;
-        (variant(), config(mss), config(mss), bytes, link(), any::<u64>()).prop_map(
-            |(variant, sender, receiver, bytes, link, seed)| Case {
+        let path = (link(), resequence());
+        (variant(), config(mss), config(mss), bytes, path, any::<u64>()).prop_map(
+            |(variant, sender, receiver, bytes, (link, resequence), seed)| Case {
                 variant,
                 sender,
                 receiver,
                 bytes,
                 link,
+                resequence,
                 seed,
             },
         )
@@ -307,6 +322,7 @@ fn a_fin_to_a_closed_end_is_reset() {
         receiver: Config::simulated(),
         bytes: 1000,
         link: LinkConfig { delay, impairments: vec![blackout], ..LinkConfig::default() },
+        resequence: None,
         seed: 1,
     };
     run(&case);
@@ -345,6 +361,7 @@ fn a_recovery_with_one_segment_sent_leaves_a_window_of_one() {
             ],
             ..LinkConfig::default()
         },
+        resequence: None,
         seed: 5974079923715491344,
     };
     run(&case);
@@ -373,6 +390,7 @@ fn every_sender_survives_the_worst_path() {
                         Impairment::Duplicate { fraction: 0.1, applies },
                     ],
                 },
+                resequence: None,
                 seed,
             };
             run(&case);
