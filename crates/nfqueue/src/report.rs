@@ -1,0 +1,138 @@
+//! Counts, load and paths, as a table or JSON shows them.
+
+use serde::{Deserialize, Serialize};
+use unruffled_resequence::{Counters, Load, PathState};
+
+/// Maximum number of paths in a report.
+const MAX_PATHS: usize = 100;
+
+/// Counts since the start, the load at one moment, and the paths with the longest holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Packets that were queued.
+    pub packets: u64,
+    /// Octets of the queued packets, with their IP headers.
+    pub octets: u64,
+    /// Packets with a place in the order of a flow: data.
+    pub data: u64,
+    /// Packets that were held.
+    pub held: u64,
+    /// Packets that others had overtaken.
+    pub late: u64,
+    /// Late packets that arrived after the wait for them had ended.
+    pub too_late: u64,
+    /// Gaps in the numbers for which the wait ended before they were filled.
+    pub given_up: u64,
+    /// Packets that went on early because the budget was used up.
+    pub over_budget: u64,
+    /// Packets that passed without a decision, because the worker did not read them in time.
+    pub unread: u64,
+    /// Flows that were evicted at the limit of flows.
+    pub flows_evicted: u64,
+    /// Sum of the times for which packets were held, in seconds.
+    pub held_time_s: f64,
+    /// Times at which the guardian released all that was held, because the worker had ended or stood still.
+    pub takeovers: u64,
+    /// Current number of flows.
+    pub flows: u64,
+    /// Current number of packets held.
+    pub held_packets: u64,
+    /// Current memory of the packets held, in octets.
+    pub held_octets: u64,
+    /// Current number of paths.
+    pub path_count: u64,
+    /// Up to 100 paths, those with the longest hold first.
+    pub paths: Vec<PathReport>,
+}
+
+/// The state of a path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathReport {
+    /// Index of the interface.
+    pub interface: u32,
+    /// Network of the sources, such as `192.0.2.0/24`.
+    pub network: String,
+    /// Current bound on the time for which a packet is held, in seconds.
+    pub hold_s: f64,
+    /// Share of the recent packets that were late, 0 to 1.
+    pub late: f64,
+    /// Longest recent lateness, in seconds.
+    pub longest_s: f64,
+    /// Round-trip time of the handshakes in seconds, if one was observed.
+    pub round_trip_s: Option<f64>,
+}
+
+impl Report {
+    pub(crate) fn new(counters: Counters, load: Load, paths: &[PathState]) -> Self {
+        Self {
+            packets: counters.packets,
+            octets: 0,
+            data: counters.data,
+            held: counters.held,
+            late: counters.late,
+            too_late: counters.too_late,
+            given_up: counters.given_up,
+            over_budget: counters.over_budget,
+            unread: 0,
+            flows_evicted: counters.flows_evicted,
+            held_time_s: counters.held_time.as_secs_f64(),
+            takeovers: 0,
+            flows: load.flows as u64,
+            held_packets: load.packets as u64,
+            held_octets: load.octets,
+            path_count: load.paths as u64,
+            paths: paths.iter().take(MAX_PATHS).map(PathReport::new).collect(),
+        }
+    }
+
+    /// Adds the report of another queue at the same time. Each queue has its own state of a path; the one
+    /// with the longer hold remains.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.add_counts(other);
+        self.flows += other.flows;
+        self.held_packets += other.held_packets;
+        self.held_octets += other.held_octets;
+        self.path_count += other.path_count;
+        for path in &other.paths {
+            let is_same = |own: &&mut PathReport| {
+                own.network == path.network && own.interface == path.interface
+            };
+            match self.paths.iter_mut().find(is_same) {
+                Some(own) if own.hold_s < path.hold_s => *own = path.clone(),
+                Some(_) => {}
+                None => self.paths.push(path.clone()),
+            }
+        }
+        self.paths.sort_by(|a, b| b.hold_s.total_cmp(&a.hold_s));
+        self.paths.truncate(MAX_PATHS);
+    }
+
+    /// Adds the counts of an earlier worker, whose load and paths are gone.
+    pub(crate) fn add_counts(&mut self, earlier: &Self) {
+        self.packets += earlier.packets;
+        self.octets += earlier.octets;
+        self.data += earlier.data;
+        self.held += earlier.held;
+        self.late += earlier.late;
+        self.too_late += earlier.too_late;
+        self.given_up += earlier.given_up;
+        self.over_budget += earlier.over_budget;
+        self.unread += earlier.unread;
+        self.flows_evicted += earlier.flows_evicted;
+        self.held_time_s += earlier.held_time_s;
+        self.takeovers += earlier.takeovers;
+    }
+}
+
+impl PathReport {
+    fn new(state: &PathState) -> Self {
+        Self {
+            interface: state.path.interface,
+            network: state.path.to_string(),
+            hold_s: state.hold.as_secs_f64(),
+            late: state.late,
+            longest_s: state.longest.as_secs_f64(),
+            round_trip_s: state.round_trip.map(|time| time.as_secs_f64()),
+        }
+    }
+}
