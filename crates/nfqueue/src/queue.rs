@@ -191,6 +191,7 @@ impl Queue {
         // The core does not receive packets that have no place in an order.
         report.packets = self.packets;
         report.octets = self.octets;
+        report.at_s = now.as_secs_f64();
         report.unread = self.unread;
         if let Ok(mut published) = shared.report.lock() {
             *published = report;

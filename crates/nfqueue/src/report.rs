@@ -1,5 +1,7 @@
 //! Counts, load and paths, as a table or JSON shows them.
 
+use rustix::net::netdevice::index_to_name;
+use rustix::net::{AddressFamily, SocketType, socket};
 use serde::{Deserialize, Serialize};
 use unruffled_resequence::{Counters, Load, PathState};
 
@@ -9,6 +11,9 @@ const MAX_PATHS: usize = 100;
 /// Counts since the start, the load at one moment, and the paths with the longest holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
+    /// Time of the counts, in seconds since the start of the machine.
+    #[serde(default)]
+    pub at_s: f64,
     /// Packets that were queued.
     pub packets: u64,
     /// Octets of the queued packets, with their IP headers.
@@ -50,6 +55,8 @@ pub struct Report {
 pub struct PathReport {
     /// Index of the interface.
     pub interface: u32,
+    /// Name of the interface, if it exists.
+    pub interface_name: Option<String>,
     /// Network of the sources, such as `192.0.2.0/24`.
     pub network: String,
     /// Current bound on the time for which a packet is held, in seconds.
@@ -65,6 +72,7 @@ pub struct PathReport {
 impl Report {
     pub(crate) fn new(counters: Counters, load: Load, paths: &[PathState]) -> Self {
         Self {
+            at_s: 0.0,
             packets: counters.packets,
             octets: 0,
             data: counters.data,
@@ -89,6 +97,7 @@ impl Report {
     /// with the longer hold remains.
     pub(crate) fn add(&mut self, other: &Self) {
         self.add_counts(other);
+        self.at_s = self.at_s.max(other.at_s);
         self.flows += other.flows;
         self.held_packets += other.held_packets;
         self.held_octets += other.held_octets;
@@ -105,6 +114,15 @@ impl Report {
         }
         self.paths.sort_by(|a, b| b.hold_s.total_cmp(&a.hold_s));
         self.paths.truncate(MAX_PATHS);
+    }
+
+    /// Looks up the names of the interfaces, in the network namespace of the calling thread.
+    pub(crate) fn name_interfaces(&mut self) {
+        let socket = socket(AddressFamily::UNIX, SocketType::DGRAM, None);
+        let Ok(socket) = socket else { return };
+        for path in &mut self.paths {
+            path.interface_name = index_to_name(&socket, path.interface).ok();
+        }
     }
 
     /// Adds the counts of an earlier worker, whose load and paths are gone.
@@ -128,6 +146,7 @@ impl PathReport {
     fn new(state: &PathState) -> Self {
         Self {
             interface: state.path.interface,
+            interface_name: None,
             network: state.path.to_string(),
             hold_s: state.hold.as_secs_f64(),
             late: state.late,

@@ -57,6 +57,7 @@ impl Threads {
                 sum.add(&report);
             }
         }
+        sum.name_interfaces();
         sum
     }
 
@@ -73,6 +74,7 @@ impl Threads {
                 sum.add(&report);
             }
         }
+        sum.name_interfaces();
         (sum, cores)
     }
 }
