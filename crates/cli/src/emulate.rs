@@ -177,6 +177,9 @@ fn summary(report: &Report, scenario: &Scenario, seed: u64, time: Duration) -> S
         ];
         let rare = [(c.duplicated, "doubled"), (lane.refused, "refused")];
         parts.extend(rare.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")));
+        for r in &lane.resequenced {
+            parts.push(format!("{} held for order, {} too late for it", r.held, r.too_late));
+        }
         parts.join(", ")
     };
     let lateness = report.lateness();

@@ -4,6 +4,11 @@
 //! the next link at once. Behind a link that reorders, packets wait here until they are due, and are then
 //! offered to the next link in the order of their arrival. They are offered *at* the instant at which they
 //! were due, even if [`Chain::take`] is called later, so lateness does not accumulate over hops.
+//!
+//! A link may have a resequencer at its far end. Packets wait until they arrive there, pass through it in
+//! the order of their arrival, and go on when it releases them.
+
+mod gateway;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,21 +16,33 @@ use std::collections::BinaryHeap;
 use unruffled_path::{
     ConfigError, Direction, DropCause, Link, LinkConfig, Outcome, Ticket, Verdict,
 };
+use unruffled_resequence::{Config as Resequence, Counters as Resequenced, Packet as Facts};
 use unruffled_units::Instant;
+
+use gateway::Gateway;
 
 /// A link of the path, and the seed of its random decisions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeededLink {
     /// Configuration of the link. Both directions have the same rate, delay and queue.
     pub link: LinkConfig,
+    /// Bounds of the resequencer at its right end, for packets that travel from left to right. `None`:
+    /// packets leave the link as they arrive.
+    pub resequence: Option<Resequence>,
     /// Seed of the link. The two directions use different random streams of it.
     pub seed: u64,
 }
 
-impl From<(&LinkConfig, u64)> for SeededLink {
-    fn from((link, seed): (&LinkConfig, u64)) -> Self {
-        Self { link: link.clone(), seed }
+impl From<(&LinkConfig, Option<Resequence>, u64)> for SeededLink {
+    fn from((link, resequence, seed): (&LinkConfig, Option<Resequence>, u64)) -> Self {
+        Self { link: link.clone(), resequence, seed }
     }
+}
+
+/// What a path carries.
+pub trait Carried: Clone {
+    /// Returns the facts by which a resequencer orders it, or `None` if it passes at once.
+    fn facts(&self) -> Option<Facts>;
 }
 
 /// Counts of the packets so far.
@@ -51,7 +68,7 @@ pub struct Counts {
 /// Packets of type `P` on one direction of a path.
 #[derive(Debug)]
 pub struct Chain<P> {
-    hops: Vec<Link>,
+    hops: Vec<Hop<P>>,
     direction: Direction,
     waiting: BinaryHeap<Reverse<Waiting<P>>>,
     /// Orders packets that are due at the same instant.
@@ -63,6 +80,13 @@ pub struct Chain<P> {
     shown_before: Option<usize>,
     /// Packets that passed there since the last call of [`Chain::shown`].
     shown: Vec<(Instant, P)>,
+}
+
+/// A link, and the resequencer at its far end.
+#[derive(Debug)]
+struct Hop<P> {
+    link: Link,
+    gateway: Option<Box<Gateway<Crossing<P>>>>,
 }
 
 #[derive(Debug)]
@@ -80,6 +104,8 @@ enum Next {
     Hop(usize),
     /// This hop damaged it and may send it again.
     Again(usize, Ticket),
+    /// The packet arrives at the resequencer of this hop.
+    Gateway(usize),
 }
 
 /// A packet on its way.
@@ -91,14 +117,19 @@ struct Crossing<P> {
     packet: P,
 }
 
-impl<P: Clone> Chain<P> {
+impl<P: Carried> Chain<P> {
     /// Creates an empty path through `hops`, which are listed from left to right, in `direction`.
     ///
     /// # Errors
     /// If the configuration of a link is invalid.
     pub fn new(hops: &[SeededLink], direction: Direction) -> Result<Self, ConfigError> {
-        let link = |hop: &SeededLink| Link::new(&hop.link, direction, hop.seed);
-        let mut hops = hops.iter().map(link).collect::<Result<Vec<_>, _>>()?;
+        let hop = |hop: &SeededLink| {
+            let link = Link::new(&hop.link, direction, hop.seed)?;
+            let bounds = hop.resequence.filter(|_| direction == Direction::Forward);
+            let gateway = bounds.map(|bounds| Box::new(Gateway::new(bounds)));
+            Ok(Hop { link, gateway })
+        };
+        let mut hops = hops.iter().map(hop).collect::<Result<Vec<_>, _>>()?;
         if direction == Direction::Reverse {
             hops.reverse();
         }
@@ -139,7 +170,17 @@ impl<P: Clone> Chain<P> {
 
     /// Returns the time of the next event on the path, if any.
     pub fn due(&self) -> Option<Instant> {
-        self.waiting.peek().map(|Reverse(first)| first.due)
+        let arrival = self.waiting.peek().map(|Reverse(first)| first.due);
+        let timeout = self.timeout().map(|(at, _)| at);
+        arrival.into_iter().chain(timeout).min()
+    }
+
+    /// Returns the time at which the next wait in a resequencer ends, and its hop.
+    fn timeout(&self) -> Option<(Instant, usize)> {
+        let gateways = self.hops.iter().enumerate();
+        let gateways =
+            gateways.filter_map(|(hop, Hop { gateway, .. })| Some((hop, gateway.as_ref()?)));
+        gateways.filter_map(|(hop, gateway)| Some((gateway.timeout()?, hop))).min()
     }
 
     /// Returns the next packet that has left the path by `now`, with the time at which it left.
@@ -148,11 +189,28 @@ impl<P: Clone> Chain<P> {
             if self.due()? > now {
                 return None;
             }
+            // A packet that arrives at the instant at which a wait ends is in time.
+            let arrival = self.waiting.peek().map(|Reverse(first)| first.due);
+            if let Some((at, hop)) = self.timeout()
+                && arrival.is_none_or(|arrival| at < arrival)
+            {
+                self.gateway(hop, |gateway| gateway.end_waits(at));
+                continue;
+            }
             let Reverse(first) = self.waiting.pop()?;
             let next = match first.next {
                 Next::Again(hop, ticket) => {
-                    if let Some(outcome) = self.hops[hop].resume(ticket) {
+                    if let Some(outcome) = self.hops[hop].link.resume(ticket) {
                         self.travel(first.packet, hop, outcome);
+                    }
+                    continue;
+                }
+                Next::Gateway(hop) => {
+                    match first.packet.packet.facts() {
+                        Some(facts) => self.gateway(hop, |gateway| {
+                            gateway.arrive(&facts, first.packet, first.due)
+                        }),
+                        None => self.wait(first.packet, Next::Hop(hop + 1), first.due),
                     }
                     continue;
                 }
@@ -177,12 +235,17 @@ impl<P: Clone> Chain<P> {
         self.counts
     }
 
+    /// Returns the counts of the resequencers, in the order in which packets cross them.
+    pub fn resequenced(&self) -> Vec<Resequenced> {
+        self.hops.iter().filter_map(|hop| Some(hop.gateway.as_ref()?.counters())).collect()
+    }
+
     /// Moves the packet to hop `next` at `at`, and on while links keep order.
     fn cross(&mut self, packet: Crossing<P>, mut next: usize, mut at: Instant) {
         while let Some(hop) = self.hops.get_mut(next) {
-            let outcome = hop.offer(packet.bytes, self.direction, at);
+            let outcome = hop.link.offer(packet.bytes, self.direction, at);
             match outcome.verdict {
-                Verdict::Deliver(arrival) if hop.keeps_order() => at = arrival,
+                Verdict::Deliver(arrival) if hop.passes_at_once() => at = arrival,
                 _ => return self.travel(packet, next, outcome),
             }
             next += 1;
@@ -204,7 +267,10 @@ impl<P: Clone> Chain<P> {
             Verdict::Deliver(arrival) => arrival,
         };
         self.counts.delayed += u64::from(outcome.detoured);
-        let next = Next::Hop(hop + 1);
+        let next = match self.hops[hop].gateway {
+            Some(_) => Next::Gateway(hop),
+            None => Next::Hop(hop + 1),
+        };
         if outcome.duplicate {
             self.counts.duplicated += 1;
             self.wait(packet.clone(), next, arrival);
@@ -212,10 +278,28 @@ impl<P: Clone> Chain<P> {
         self.wait(packet, next, arrival);
     }
 
+    /// Calls `act` with the resequencer of `hop`, and passes on what it releases.
+    fn gateway(&mut self, hop: usize, act: impl FnOnce(&mut Gateway<Crossing<P>>) -> Instant) {
+        let Some(mut gateway) = self.hops[hop].gateway.take() else { return };
+        let at = act(&mut gateway);
+        while let Some(packet) = gateway.release() {
+            self.wait(packet, Next::Hop(hop + 1), at);
+        }
+        self.hops[hop].gateway = Some(gateway);
+    }
+
     fn wait(&mut self, packet: Crossing<P>, next: Next, due: Instant) {
         let serial = self.serial;
         self.serial += 1;
         self.waiting.push(Reverse(Waiting { due, serial, next, packet }));
+    }
+}
+
+impl<P> Hop<P> {
+    /// Returns whether a packet may be offered to the next hop as soon as this one has it: packets leave
+    /// this hop in the order and at the times of the link's verdicts.
+    fn passes_at_once(&self) -> bool {
+        self.link.keeps_order() && self.gateway.is_none()
     }
 }
 
@@ -246,6 +330,12 @@ mod tests {
 
     use super::*;
 
+    impl Carried for usize {
+        fn facts(&self) -> Option<Facts> {
+            None
+        }
+    }
+
     const fn at(ms: u64) -> Instant {
         Instant::from_millis(ms)
     }
@@ -259,7 +349,7 @@ mod tests {
             red: None,
             impairments,
         };
-        SeededLink { link, seed: 1 }
+        SeededLink { link, resequence: None, seed: 1 }
     }
 
     fn every_second_late() -> Impairment {

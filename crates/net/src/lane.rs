@@ -20,6 +20,7 @@ use std::time::Instant as Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::thread::set_current_timer_slack;
 use unruffled_path::Direction;
+use unruffled_resequence::Counters as Resequenced;
 use unruffled_units::{Duration, Instant};
 
 use crate::device::Device;
@@ -42,6 +43,8 @@ const MAX_PACKET: usize = 65_536;
 pub struct LaneReport {
     /// Counts of the packets on the path.
     pub counts: Counts,
+    /// Counts of the resequencers, in the order in which packets cross them.
+    pub resequenced: Vec<Resequenced>,
     /// Packets that the path does not carry: multicast, broadcast, link-local.
     pub ignored: u64,
     /// Packets that the far end's device rejected because it was down.
@@ -96,6 +99,7 @@ impl Lane {
         }
         LaneReport {
             counts: self.chain.counts(),
+            resequenced: self.chain.resequenced(),
             ignored: self.ignored,
             refused: self.refused,
             lateness: self.lateness,

@@ -29,7 +29,7 @@
 //!     impairments: Vec::new(),
 //! };
 //! let pair = Pair::new(1500)?;
-//! let emulator = pair.emulate(&[SeededLink { link, seed: 1 }], None)?;
+//! let emulator = pair.emulate(&[SeededLink { link, resequence: None, seed: 1 }], None)?;
 //! let mut ping = pair.shell("ping -c 3 $UNRUFFLED_RIGHT");
 //! let mut ping = Application::start(&pair.left.namespace, &mut ping)?;
 //! ping.wait_for(Duration::from_secs(10));
@@ -56,7 +56,7 @@ mod statistics;
 mod tap;
 
 pub use application::Application;
-pub use chain::{Chain, Counts, SeededLink};
+pub use chain::{Carried, Chain, Counts, SeededLink};
 pub use emulator::{Emulator, Report};
 pub use error::Error;
 pub use lane::LaneReport;

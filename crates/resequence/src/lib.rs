@@ -7,7 +7,11 @@
 mod config;
 mod counters;
 mod decode;
+mod flow;
+mod gaps;
+mod hash;
 mod packet;
+mod path;
 mod resequencer;
 
 pub use config::Config;

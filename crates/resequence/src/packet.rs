@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Identity of a flow: one direction of a TCP connection, or of a tunnel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Flow {
     /// What numbers its packets.
     pub protocol: Protocol,
@@ -20,7 +20,7 @@ pub struct Flow {
 }
 
 /// Protocol that numbers the packets of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Protocol {
     /// TCP: sequence numbers of octets, 32 bits (RFC 9293).

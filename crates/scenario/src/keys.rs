@@ -222,11 +222,18 @@ impl Keys {
     /// Returns whether the file has the table, even if it is empty. The caller reads its keys next.
     pub(crate) fn enter(&mut self, table: &str) -> bool {
         let there = self.has(table);
-        let empty = |e: &&mut Entry| e.key == table && e.value.is_table();
+        let is_empty = |value: &Value| value.as_table().is_some_and(toml::Table::is_empty);
+        let empty = |e: &&mut Entry| e.key == table && is_empty(&e.value);
         if let Some(entry) = self.entries.iter_mut().find(empty) {
             entry.read = true;
         }
         there
+    }
+
+    /// Returns whether the file has a value at `key` that is not a table.
+    pub(crate) fn is_value(&self, key: &str) -> bool {
+        self.request(key);
+        self.entries.iter().any(|e| e.key == key && !e.value.is_table())
     }
 
     fn request(&self, key: &str) {

@@ -1,6 +1,7 @@
 //! The links of a scenario file: by name, with the impairments of their packets.
 
 use unruffled_path::{Applies, ConfigError, Distribution, Impairment, LinkConfig, Red, Times};
+use unruffled_resequence::Config as Resequence;
 use unruffled_units::{Duration, Instant, Rate, hint};
 
 use super::Hop;
@@ -21,6 +22,9 @@ const KINDS: [&str; 10] = [
     "replay",
     "overhead",
 ];
+
+/// One MiB, in octets.
+const MIB: u64 = 1 << 20;
 
 /// Reads the links that the list at `key` names, in its order.
 pub(super) fn hops(k: &mut Keys, key: &str) -> Result<Vec<Hop>, Error> {
@@ -53,7 +57,10 @@ pub(super) fn hops(k: &mut Keys, key: &str) -> Result<Vec<Hop>, Error> {
 
 /// Reads the link of that name.
 pub(super) fn hop(k: &mut Keys, name: &str) -> Result<Hop, Error> {
-    Ok(Hop { name: name.to_owned(), link: link(k, &format!("link.{name}"))? })
+    let at = format!("link.{name}");
+    let link = link(k, &at)?;
+    let resequence = resequence(k, &format!("{at}.resequence"))?;
+    Ok(Hop { name: name.to_owned(), link, resequence })
 }
 
 fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
@@ -94,6 +101,29 @@ fn red(k: &mut Keys, at: &str, rate: Option<Rate>) -> Result<Option<Red>, Error>
     let red = Red { min, max, weight, gentle, bytes, mean_packet, max_p };
     red.check().map_err(|e| wrong_field(k, at, &e))?;
     Ok(Some(red))
+}
+
+/// Reads the resequencer at the far end of a link: `true`, or a table of its bounds.
+fn resequence(k: &mut Keys, at: &str) -> Result<Option<Resequence>, Error> {
+    if k.is_value(at) {
+        let on = k.switch(at)?.unwrap_or(false);
+        return Ok(on.then(Resequence::default));
+    }
+    if !k.enter(at) {
+        return Ok(None);
+    }
+    let default = Resequence::default();
+    let key = format!("{at}.max_hold");
+    let max_hold = k.duration(&key)?.unwrap_or(default.max_hold);
+    if max_hold == Duration::ZERO {
+        return Err(k.wrong(&key, "expected more than 0 s"));
+    }
+    let key = format!("{at}.budget");
+    let budget = k.bytes(&key)?.unwrap_or(default.budget);
+    if budget == 0 {
+        return Err(k.wrong(&key, "expected more than 0 B"));
+    }
+    Ok(Some(Resequence { max_hold, budget, ..default }))
 }
 
 /// The error that the path crate reports about a field of the table `at`.
@@ -264,8 +294,8 @@ pub(super) fn distribution(k: &mut Keys, at: &str) -> Result<Distribution, Error
     Ok(distribution)
 }
 
-/// Describes a link in one line.
-pub(super) fn in_words(link: &LinkConfig) -> String {
+/// Describes a link and the resequencer at its far end in one line.
+pub(super) fn in_words(link: &LinkConfig, resequence: Option<&Resequence>) -> String {
     let mut parts = vec![
         link.rate.map_or("infinitely fast".to_owned(), |r| r.to_string()),
         link.delay.to_string(),
@@ -278,7 +308,18 @@ pub(super) fn in_words(link: &LinkConfig) -> String {
     }
     parts.extend(link.red.as_ref().map(red_in_words));
     parts.extend(link.impairments.iter().map(impairment_in_words));
+    parts.extend(resequence.map(resequence_in_words));
     parts.join(", ")
+}
+
+/// Describes a resequencer.
+fn resequence_in_words(resequence: &Resequence) -> String {
+    let Resequence { max_hold, budget, .. } = resequence;
+    let budget = match budget % MIB {
+        0 => format!("{} MiB", budget / MIB),
+        _ => format!("{budget} B"),
+    };
+    format!("order restored at its end, holding packets for up to {max_hold} in {budget}")
 }
 
 /// Describes the settings of a RED queue.

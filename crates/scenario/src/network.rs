@@ -2,6 +2,7 @@
 
 use unruffled_measure::LinkId;
 use unruffled_path::{Direction, LinkConfig};
+use unruffled_resequence::Config as Resequence;
 use unruffled_sim::{NodeId, Topology};
 use unruffled_units::hint;
 
@@ -32,6 +33,8 @@ pub struct NetLink {
     pub both_ways: bool,
     /// The link's configuration.
     pub link: LinkConfig,
+    /// Bounds of the resequencer at the node that the link ends at, if it has one.
+    pub resequence: Option<Resequence>,
 }
 
 impl NetLink {
@@ -104,6 +107,7 @@ impl Network {
             ends: (i, i + 1),
             both_ways: true,
             link: hop.link.clone(),
+            resequence: hop.resequence,
         };
         Self {
             nodes: (1..=hops.len() + 1).map(|i| format!("r{i}")).collect(),
@@ -204,7 +208,8 @@ fn explicit(k: &mut Keys) -> Result<Network, Error> {
             let message = format!("expected other nodes than those that {} joins", other.name);
             return Err(k.wrong(&format!("{at}.to"), message));
         }
-        network.links.push(NetLink { name: hop.name, ends, both_ways, link: hop.link });
+        let Hop { name, link, resequence } = hop;
+        network.links.push(NetLink { name, ends, both_ways, link, resequence });
     }
     if network.links.is_empty() {
         let message =

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use unruffled_measure::Quantity;
 use unruffled_path::LinkConfig;
+use unruffled_resequence::Config as Resequence;
 use unruffled_sim::App;
 use unruffled_tcp::{Config, Variant};
 use unruffled_units::{Duration, hint};
@@ -33,6 +34,9 @@ pub struct Hop {
     /// The link's configuration. Both directions have the same rate, delay and queue; each
     /// impairment states which packets it affects.
     pub link: LinkConfig,
+    /// Bounds of the resequencer at the link's far end, for packets that cross it forward; none if
+    /// packets leave the link as they arrive.
+    pub resequence: Option<Resequence>,
 }
 
 /// A parameter of a sender, `variant.NAME.PARAMETER` in the file. It applies to the sender of that
@@ -262,10 +266,11 @@ impl Scenario {
         (0..).map(move |link| first.wrapping_add(link))
     }
 
-    /// Returns the links from sender to receiver, each with its seed; none if the network is not a
-    /// chain.
-    pub fn links(&self, seed: u64) -> impl Iterator<Item = (&LinkConfig, u64)> {
-        self.hops.iter().map(|hop| &hop.link).zip(self.link_seeds(seed))
+    /// Returns the links from sender to receiver, each with its resequencer and its seed; none if
+    /// the network is not a chain.
+    pub fn links(&self, seed: u64) -> impl Iterator<Item = (&LinkConfig, Option<Resequence>, u64)> {
+        let hops = self.hops.iter().zip(self.link_seeds(seed));
+        hops.map(|(hop, seed)| (&hop.link, hop.resequence, seed))
     }
 
     /// Returns the size of the only transfer, in octets; none if it is endless, or if there is

@@ -39,9 +39,13 @@ impl Scenario {
 
     /// Returns the name and the description of each link.
     pub fn path_in_words(&self) -> Vec<(String, String)> {
-        let words = |name: &str, link| (format!("link {name}"), links::in_words(link));
-        let links = self.network.links.iter().map(|link| words(&link.name, &link.link));
-        let access = self.network.access.iter().map(|hop| words(&hop.name, &hop.link));
+        let words = |name: &str, link, resequence: &Option<_>| {
+            (format!("link {name}"), links::in_words(link, resequence.as_ref()))
+        };
+        let links = self.network.links.iter();
+        let links = links.map(|link| words(&link.name, &link.link, &link.resequence));
+        let access = self.network.access.iter();
+        let access = access.map(|hop| words(&hop.name, &hop.link, &hop.resequence));
         links.chain(access).collect()
     }
 

@@ -156,7 +156,7 @@ fn undisturbed(scenario: &Scenario, group: &Traffic, ways: &Ways, most: u64) -> 
     calm
 }
 
-/// Removes all impairments and queue limits from the links, and the rates of the links that carry no
+/// Removes all impairments, queue limits and resequencers from the links, and the rates of the links that carry no
 /// data of the group, so that acknowledgements take no transmission time there.
 fn calm_links(scenario: &mut Scenario, crossed: &[f64]) {
     let calm = |link: &LinkConfig| LinkConfig {
@@ -171,10 +171,14 @@ fn calm_links(scenario: &mut Scenario, crossed: &[f64]) {
         };
         let mut calm = calm(&link.link);
         calm.rate = calm.rate.filter(|_| *share > 0.0);
-        NetLink { name: link.name_of(direction), ends, both_ways: false, link: calm }
+        let name = link.name_of(direction);
+        NetLink { name, ends, both_ways: false, link: calm, resequence: None }
     });
     scenario.network.links = one_way.collect();
-    scenario.network.access.iter_mut().for_each(|hop| hop.link = calm(&hop.link));
+    for hop in &mut scenario.network.access {
+        hop.link = calm(&hop.link);
+        hop.resequence = None;
+    }
     scenario.hops.clear();
 }
 

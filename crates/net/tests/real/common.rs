@@ -33,7 +33,7 @@ pub(crate) fn hop(service: Option<f64>, delay: u64, impairments: Vec<Impairment>
         red: None,
         impairments,
     };
-    SeededLink { link, seed: 7 }
+    SeededLink { link, resequence: None, seed: 7 }
 }
 
 /// Runs `work` at one end. Sockets that it creates belong to that end.

@@ -8,6 +8,9 @@ use crate::error::{Error, Place};
 /// The most keys that a message names.
 const MAX_SHOWN: usize = 8;
 
+/// Tables that may be a switch instead.
+const SWITCHES: [&str; 1] = ["resequence"];
+
 /// Returns whether `key` begins with a table of a scenario.
 fn begins_with_table(key: &str) -> bool {
     key.split('.').next().is_some_and(|first| TABLES.contains(&first))
@@ -55,11 +58,25 @@ impl Keys {
             return Err(Error::Key { place, key, message });
         }
         let value = value(&key, text);
+        self.make_room(&key);
         match self.entries.iter_mut().find(|e| e.key == key) {
             Some(entry) => (entry.value, entry.place) = (value, place),
             None => self.entries.push(Entry { key: key.clone(), value, place, read: false }),
         }
         Ok(key)
+    }
+
+    /// Removes the other spelling of a table that may be a switch instead: its keys where `key` is
+    /// the table, and the switch where `key` is below it.
+    fn make_room(&mut self, key: &str) {
+        let is_switch = |key: &str| key.rsplit('.').next().is_some_and(|n| SWITCHES.contains(&n));
+        if is_switch(key) {
+            let below = format!("{key}.");
+            self.entries.retain(|e| !e.key.starts_with(&below));
+        } else if let Some((table, _)) = key.rsplit_once('.').filter(|(table, _)| is_switch(table))
+        {
+            self.entries.retain(|e| e.key != table);
+        }
     }
 
     /// Returns whether `key` is whole.

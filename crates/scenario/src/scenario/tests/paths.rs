@@ -1,5 +1,7 @@
 //! Links, impairments and networks.
 
+use unruffled_resequence::Config as Resequence;
+
 use super::*;
 
 #[test]
@@ -61,8 +63,118 @@ fn each_impairment_is_read_and_described() {
         ),
     ] {
         let hop = bottleneck(table, keys).expect(expected);
-        let words = crate::links::in_words(&hop.link);
+        let words = crate::links::in_words(&hop.link, None);
         assert!(words.ends_with(expected), "{words}");
+    }
+}
+
+/// A scenario of the links `a` and `b` with `lines` below the table `[link.a]`.
+fn two_links(lines: &str, overrides: &[&str]) -> Result<Scenario, String> {
+    let text = format!(
+        "duration = '5 s'\nvariants = ['sack']\npath.hops = ['a', 'b']\n\
+         [link.b]\ndelay = '2 ms'\n[link.a]\ndelay = '1 ms'\n{lines}"
+    );
+    let overrides: Vec<String> = overrides.iter().map(|&set| set.to_owned()).collect();
+    Scenario::parse("my.toml", &text, &overrides).map_err(|e| e.to_string())
+}
+
+#[test]
+fn a_resequencer_is_a_switch_or_a_table_of_its_bounds() {
+    let bounds = |max_hold_ms, budget| {
+        let max_hold = Duration::from_millis(max_hold_ms);
+        Some(Resequence { max_hold, budget, ..Resequence::default() })
+    };
+    let default = bounds(1000, 128 << 20);
+    for (lines, overrides, expected) in [
+        ("", &[][..], None),
+        ("resequence = true", &[], default),
+        ("resequence = false", &[], None),
+        ("[link.a.resequence]", &[], default),
+        ("resequence = {}", &[], default),
+        ("[link.a.resequence]\nmax_hold = '40 ms'", &[], bounds(40, 128 << 20)),
+        ("[link.a.resequence]\nbudget = '3 MB'", &[], bounds(1000, 3_000_000)),
+        ("", &["link.a.resequence=true"], default),
+        ("", &["a.resequence=true"], default),
+        ("", &["link.a.resequence.budget=1 MiB"], bounds(1000, 1 << 20)),
+        // The last spelling counts.
+        ("resequence = true", &["a.resequence=false"], None),
+        ("resequence = false", &["a.resequence.max_hold=2 s"], bounds(2000, 128 << 20)),
+        ("[link.a.resequence]\nmax_hold = '40 ms'", &["a.resequence=false"], None),
+        ("[link.a.resequence]\nmax_hold = '40 ms'", &["a.resequence=true"], default),
+        ("[link.a.resequence]", &["a.resequence=false"], None),
+        ("", &["a.resequence=false", "a.resequence.max_hold=40 ms"], bounds(40, 128 << 20)),
+    ] {
+        let scenario = two_links(lines, overrides).expect(lines);
+        assert_eq!(scenario.hops[0].resequence, expected, "{lines} {overrides:?}");
+        assert_eq!(scenario.network.links[0].resequence, expected);
+        assert_eq!(scenario.hops[1].resequence, None);
+        let toml = scenario.to_toml(&[]);
+        let again = Scenario::parse("my.toml", &toml, &[]).expect(&toml);
+        assert_eq!(again.hops, scenario.hops, "{toml}");
+    }
+    let words = |lines| two_links(lines, &[]).expect(lines).path_in_words()[0].1.clone();
+    let expected = "order restored at its end, holding packets for up to 1 s in 128 MiB";
+    assert_eq!(words("resequence = true"), format!("infinitely fast, 1 ms, {expected}"));
+    assert!(words("[link.a.resequence]\nbudget = '3 MB'").ends_with("in 3000000 B"));
+}
+
+#[test]
+fn an_invalid_resequencer_is_rejected_at_its_key() {
+    for (lines, overrides, expected) in [
+        (
+            "resequence = '1 s'",
+            &[][..],
+            "my.toml:8: link.a.resequence: expected true or false, found \"1 s\"",
+        ),
+        (
+            "[link.a.resequence]\nmax_hold = '0 s'",
+            &[],
+            "my.toml:9: link.a.resequence.max_hold: expected more than 0 s",
+        ),
+        (
+            "[link.a.resequence]\nbudget = 0",
+            &[],
+            "my.toml:9: link.a.resequence.budget: expected more than 0 B",
+        ),
+        (
+            "[link.a.resequence]\nhold = '1 s'",
+            &[],
+            "my.toml:9: link.a.resequence.hold: unknown key: expected one of budget, max_hold \
+             below link.a.resequence",
+        ),
+        (
+            "",
+            &["resequence=true"],
+            "--set: resequence: could be several: expected one of link.a.resequence, \
+             link.b.resequence",
+        ),
+        (
+            "",
+            &["link.c.resequence=true"],
+            "--set: link.c.resequence: no link c in the network: expected one of b, a",
+        ),
+        (
+            "",
+            &["link.a.resequence={max_hold='1 s'}"],
+            "--set: link.a.resequence: expected a table of budget, max_hold",
+        ),
+    ] {
+        let error = two_links(lines, overrides).map(|s| s.toml).expect_err(expected);
+        assert_eq!(error, expected);
+    }
+    // Other tables whose keys are all optional.
+    let red = two_links("rate = '1 Mbit/s'", &["link.a.red={min=3}"]).map(|s| s.toml);
+    assert!(red.expect_err("not read").starts_with("--set: link.a.red: expected a table of bytes"));
+}
+
+#[test]
+fn a_random_path_takes_a_resequencer() {
+    for number in 0..20 {
+        let set = ["link.bottleneck.resequence=true".to_owned()];
+        let name = format!("7-{}", number + 1);
+        let scenario = Scenario::load(&name, &set).expect("a path");
+        assert_eq!(scenario.hops[0].resequence, Some(Resequence::default()));
+        assert!(scenario.hops[1..].iter().all(|hop| hop.resequence.is_none()));
     }
 }
 

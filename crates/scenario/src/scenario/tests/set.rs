@@ -17,7 +17,7 @@ fn any_key_can_be_set_without_its_beginning() {
 fn an_absent_key_can_be_set_without_the_beginning_of_its_table() {
     for key in ["delayed.until", "bottleneck.delayed.until", "link.bottleneck.delayed.until"] {
         let scenario = rr_3(&[&format!("{key}=5 s")]).expect(key);
-        let words = crate::links::in_words(&scenario.hops[1].link);
+        let words = crate::links::in_words(&scenario.hops[1].link, None);
         assert!(words.ends_with("from 0 s to 5 s"), "{words}");
     }
     let lossy = rr_3(&["bottleneck.loss.fraction=1%", "loss.from=5 s"]).expect("a new table");

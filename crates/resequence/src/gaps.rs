@@ -1,0 +1,206 @@
+//! Gaps in the numbers of a flow: which packets were overtaken, by how much they are late, and which were
+//! sent again.
+
+use std::collections::BTreeMap;
+
+use unruffled_units::{Duration, Instant};
+
+/// Minimum retransmission timeout of Linux beyond the round trip (`TCP_RTO_MIN`), the shortest of common
+/// stacks.
+const MIN_RTO: Duration = Duration::from_millis(200);
+
+/// Time after which a gap that was given up is forgotten.
+const MEMORY: Duration = Duration::from_secs(4);
+
+/// Maximum number of gaps of a flow that are remembered after they were given up.
+const MAX_GIVEN_UP: usize = 1024;
+
+/// Numbers that were overtaken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gap {
+    /// One more than the last number.
+    end: u64,
+    /// Arrival of the first packet that overtook them.
+    pub(crate) opened: Instant,
+    /// TSval of that packet.
+    timestamp: Option<u32>,
+    /// Time at which the wait ended.
+    given_up: Option<Instant>,
+    /// Arrival of a second transmission.
+    resent: Option<Instant>,
+}
+
+/// Place of a packet among those that have arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// Nothing with a higher number has arrived.
+    InOrder,
+    /// Packets with higher numbers overtook it.
+    Late {
+        /// Time since the first of these.
+        by: Duration,
+        /// Whether it had counted as lost.
+        found: bool,
+        /// Whether the wait for it had ended.
+        given_up: bool,
+    },
+    /// It fills a gap, but was sent again.
+    Resent,
+    /// All of its numbers arrived before, or too long ago to know.
+    Copy,
+}
+
+/// The gaps of a flow, by their first numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gaps {
+    gaps: BTreeMap<u64, Gap>,
+    given_up: usize,
+}
+
+/// A packet as it arrives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arriving {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) timestamp: Option<u32>,
+    /// Whether the protocol may send a number again.
+    pub(crate) resends: bool,
+    pub(crate) now: Instant,
+    /// Round-trip time of the path, if known.
+    pub(crate) round_trip: Duration,
+}
+
+impl Gaps {
+    /// Opens the gap from `from` to `to`, which the packet skips.
+    pub(crate) fn open(&mut self, from: u64, to: u64, packet: &Arriving) {
+        let gap = Gap {
+            end: to,
+            opened: packet.now,
+            timestamp: packet.timestamp,
+            given_up: None,
+            resent: None,
+        };
+        self.gaps.insert(from, gap);
+    }
+
+    /// Returns when the gap at `number` was opened.
+    pub(crate) fn opened(&self, number: u64) -> Option<Instant> {
+        let (_, gap) = self.gaps.range(..=number).next_back()?;
+        (gap.end > number).then_some(gap.opened)
+    }
+
+    /// Takes a packet below the highest number, and returns its place.
+    pub(crate) fn fill(&mut self, packet: &Arriving) -> Arrival {
+        let mut arrival = Arrival::Copy;
+        let mut end = packet.end;
+        // From the highest gap down, so that the lowest decides.
+        while let Some((&from, &gap)) = self.gaps.range(..end).next_back()
+            && gap.end > packet.start
+        {
+            end = from;
+            if !(packet.resends && gap.is_second_transmission(packet)) {
+                self.split(from, gap, packet, None);
+                let by = packet.now.since(gap.opened);
+                let (found, given_up) = (gap.resent.is_some(), gap.given_up.is_some());
+                arrival = Arrival::Late { by, found, given_up };
+            } else if gap.resent.is_none() {
+                // The first transmission may still arrive.
+                let given_up = gap.given_up.or(Some(packet.now));
+                let rest = Gap { resent: Some(packet.now), given_up, ..gap };
+                self.split(from, gap, packet, Some(rest));
+                arrival = Arrival::Resent;
+            }
+        }
+        arrival
+    }
+
+    /// Replaces what the packet covers of the gap at `from` by `middle`.
+    fn split(&mut self, from: u64, gap: Gap, packet: &Arriving, middle: Option<Gap>) {
+        self.remove(from);
+        let (start, end) = (packet.start.max(from), packet.end.min(gap.end));
+        if from < start {
+            self.insert(from, Gap { end: start, ..gap });
+        }
+        if let Some(middle) = middle {
+            self.insert(start, Gap { end, ..middle });
+        }
+        if end < gap.end {
+            self.insert(end, gap);
+        }
+    }
+
+    fn insert(&mut self, from: u64, gap: Gap) {
+        self.given_up += usize::from(gap.given_up.is_some());
+        self.gaps.insert(from, gap);
+    }
+
+    fn remove(&mut self, from: u64) {
+        let gap = self.gaps.remove(&from);
+        self.given_up -= usize::from(gap.is_some_and(|gap| gap.given_up.is_some()));
+    }
+
+    /// Ends the wait for all numbers below `to`. Returns the number of gaps for which it ended.
+    pub(crate) fn give_up(&mut self, to: u64, now: Instant) -> u64 {
+        let mut ended = 0;
+        for gap in self.gaps.range_mut(..to).rev().map(|(_, gap)| gap) {
+            if gap.given_up.is_some() {
+                break;
+            }
+            gap.given_up = Some(now);
+            self.given_up += 1;
+            ended += 1;
+        }
+        ended
+    }
+
+    /// Forgets gaps that were given up long ago. Returns how many packets, at least, never arrived.
+    pub(crate) fn forget(&mut self, now: Instant) -> u32 {
+        let mut lost = 0;
+        while let Some(first) = self.gaps.first_entry() {
+            let gap = first.get();
+            let is_old = now.since(gap.opened) > MEMORY || self.given_up > MAX_GIVEN_UP;
+            if gap.given_up.is_none() || !is_old {
+                break;
+            }
+            lost += u32::from(gap.resent.is_none());
+            first.remove();
+            self.given_up -= 1;
+        }
+        lost
+    }
+
+    /// Forgets all gaps.
+    pub(crate) fn clear(&mut self) {
+        self.gaps.clear();
+        self.given_up = 0;
+    }
+}
+
+impl Gap {
+    /// Returns whether the packet, which fills a part of the gap, is a second transmission.
+    ///
+    /// The sender's clock decides where it can: what was sent before the packet that opened the gap was sent
+    /// once. Otherwise the time decides. An acknowledgement of what the packet that opened the gap let
+    /// through needs a round trip to cause a retransmission; while packets were held, only a timeout can.
+    fn is_second_transmission(&self, packet: &Arriving) -> bool {
+        if let (Some(opener), Some(sent)) = (self.timestamp, packet.timestamp)
+            && opener != sent
+        {
+            return is_after(sent, opener);
+        }
+        if let Some(first) = self.resent {
+            // A copy soon after a second transmission is the first one.
+            return packet.now.since(first) >= packet.round_trip;
+        }
+        let since = packet.now.since(self.opened);
+        match self.given_up {
+            Some(at) => packet.now.since(at) >= packet.round_trip.mul_f64(0.9),
+            None => since >= packet.round_trip + MIN_RTO,
+        }
+    }
+}
+
+/// Returns whether TSval `a` is later than `b` (RFC 7323, section 5.2).
+pub(crate) fn is_after(a: u32, b: u32) -> bool {
+    a.wrapping_sub(b) as i32 > 0
+}

@@ -1,0 +1,9 @@
+//! Tests of the core from outside, as packet traces.
+
+mod budget;
+mod decode;
+mod learning;
+mod order;
+mod properties;
+mod trace;
+mod tunnels;
