@@ -115,7 +115,7 @@ fn remove_rules() -> Result<Option<String>, unruffled_nfqueue::Error> {
             "`resequence` runs as process {pid}; its end removes its rules\n"
         )));
     }
-    let removed = unruffled_nfqueue::remove_rules()?;
+    let removed = unruffled_nfqueue::remove_leftovers()?;
     Ok(removed.then(|| "the rules of a killed `resequence` are removed\n".to_owned()))
 }
 

@@ -19,8 +19,10 @@ use crate::socket::QUEUE_LENGTH;
 use crate::status::Server;
 use crate::{Error, Report, Settings};
 
-/// Time without a sign of life after which a queue's thread counts as standing still.
-const STANDSTILL: Duration = Duration::from_millis(200);
+/// Time without a sign of life after which a queue's thread counts as standing still. With the interval
+/// between two signs, packets are released at most 200 ms after the thread has stopped: the minimum of
+/// Linux's retransmission timeout, to which each sender adds its round-trip time.
+const STANDSTILL: Duration = Duration::from_millis(175);
 
 /// Time within which a new worker shows a sign of life.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -60,7 +62,7 @@ impl Guardian {
         if let Some(running) = crate::status() {
             return Err(Error::Running(running.pid));
         }
-        rules::remove()?;
+        crate::remove_leftovers()?;
         let queues = Queues::bind(settings.queues.min(MAX_SOCKETS as u16))?;
         let task = Task::new(settings, queues.numbers());
         let mut watch = Watch {

@@ -6,7 +6,7 @@
 //! - [`Unguarded`]: queues within this process, for tests and races.
 //! - [`Settings`]: which packets are queued, and the bounds of the wait.
 //! - [`Report`]: counts, load and paths.
-//! - [`remove_rules`]: removes what a killed process left behind.
+//! - [`remove_leftovers`]: removes what a killed process left behind.
 //! - [`status()`]: the state of the resequencer that runs in this network namespace.
 //!
 //! The kernel drops every held packet when the last descriptor of the netlink socket is closed, so a worker
@@ -32,11 +32,24 @@ mod unguarded;
 mod verdicts;
 mod worker;
 
+#[cfg(test)]
+mod tests;
+
 pub use error::Error;
 pub use guardian::Guardian;
 pub use report::{PathReport, Report};
-pub use rules::{Installed, remove as remove_rules};
+pub use rules::Installed;
 pub use settings::{Hook, PortRange, Settings};
 pub use status::{Status, status};
 pub use unguarded::{Learnt, Unguarded};
 pub use worker::worker;
+
+/// Removes what killed resequencers have left in the network namespace of the calling thread: their rules.
+/// Returns whether there were any. The rules of a running one are removed as well, see [`status()`].
+///
+/// # Errors
+/// If there are rules that cannot be removed.
+pub fn remove_leftovers() -> Result<bool, Error> {
+    status::remove_stale();
+    rules::remove()
+}

@@ -18,7 +18,7 @@ use crate::system::{Datagrams, MAX_DATAGRAMS};
 use crate::verdicts::Verdicts;
 
 /// Interval between two signs of life, and maximum time without a check whether the thread has to stop.
-pub(crate) const PULSE_INTERVAL: Duration = Duration::from_millis(40);
+pub(crate) const PULSE_INTERVAL: Duration = Duration::from_millis(25);
 
 /// Interval between two reports.
 const REPORT_INTERVAL: Duration = Duration::from_millis(250);

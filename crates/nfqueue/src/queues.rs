@@ -71,8 +71,8 @@ impl Queues {
     }
 }
 
-/// Returns the id of the packet that entered `queue` last.
-fn last_id(queue: u16) -> Option<u32> {
+/// Returns the id of the packet that entered `queue` last, or `None` if no process has bound it.
+pub(crate) fn last_id(queue: u16) -> Option<u32> {
     let table = std::fs::read_to_string("/proc/thread-self/net/netfilter/nfnetlink_queue").ok()?;
     last_id_in(&table, queue)
 }

@@ -142,10 +142,7 @@ fn install_v6(variant: &str, selection: &Selection) -> Option<String> {
 
 /// Removes all rules of resequencers in the network namespace of the calling thread, and returns whether
 /// there were any.
-///
-/// # Errors
-/// If there are rules that cannot be removed.
-pub fn remove() -> Result<bool, Error> {
+pub(crate) fn remove() -> Result<bool, Error> {
     let mut found = false;
     let mut failures = Vec::new();
     match nft::remove() {

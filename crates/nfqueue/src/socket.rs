@@ -13,6 +13,7 @@ use rustix::net::{
 
 use crate::Error;
 use crate::message::{self, Message};
+use crate::queues::last_id;
 use crate::system::{Datagrams, set_no_enobufs};
 use crate::verdicts::Verdicts;
 
@@ -58,6 +59,8 @@ impl Socket {
         match self.request(queue, &message::bind(queue, 1), 1)? {
             0 => {}
             libc::EBUSY => return Ok(false),
+            // It has another owner, or this process lacks the rights for any.
+            libc::EPERM if last_id(queue).is_some() => return Ok(false),
             // The subsystem does not exist.
             errno @ (libc::EINVAL | libc::EOPNOTSUPP | libc::ENOENT) => {
                 return Err(Error::NoQueue(io::Error::from_raw_os_error(errno)));

@@ -60,6 +60,23 @@ fn path() -> Option<PathBuf> {
     Some(PathBuf::from(format!("{FOLDER}/resequence-{namespace}.socket")))
 }
 
+/// Removes the sockets of processes that were killed.
+pub(crate) fn remove_stale() {
+    let Ok(files) = fs::read_dir(FOLDER) else { return };
+    for file in files.flatten() {
+        let is_ours = file
+            .file_name()
+            .to_str()
+            .is_some_and(|name| name.starts_with("resequence-") && name.ends_with(".socket"));
+        let refused = |error: std::io::Error| error.kind() == std::io::ErrorKind::ConnectionRefused;
+        if is_ours && UnixStream::connect(file.path()).is_err_and(refused) {
+            let _ = fs::remove_file(file.path());
+        }
+    }
+    // Fails while other files are there.
+    let _ = fs::remove_dir(FOLDER);
+}
+
 /// Thread that answers connections.
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -77,8 +94,6 @@ impl Server {
     ) -> Option<Self> {
         let path = path()?;
         let _ = DirBuilder::new().mode(0o700).create(FOLDER);
-        // A killed process has left it.
-        let _ = fs::remove_file(&path);
         let listener = UnixListener::bind(&path).ok()?;
         let status = Status {
             pid: std::process::id(),

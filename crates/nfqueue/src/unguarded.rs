@@ -28,7 +28,7 @@ impl Unguarded {
     /// If the machine or the user lacks something that this needs.
     pub fn start(settings: &Settings, learnt: Learnt) -> Result<Self, Error> {
         settings.check()?;
-        rules::remove()?;
+        crate::remove_leftovers()?;
         let queues = Queues::bind(settings.queues)?;
         let task = Task::new(settings, queues.numbers());
         let threads = Threads::start(&task, queues.share()?, learnt.0, |_| ());

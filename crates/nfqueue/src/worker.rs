@@ -12,7 +12,6 @@ use unruffled_resequence::Resequencer;
 
 use crate::channel::{Channel, Message};
 use crate::queue::{Queue, Shared};
-use crate::rules;
 use crate::settings::Task;
 use crate::socket::Socket;
 use crate::{Error, Report};
@@ -115,7 +114,7 @@ pub fn worker() -> Result<(), Error> {
     }
     if guardian_has_ended {
         // Without the rules no further packets come.
-        let _ = rules::remove();
+        let _ = crate::remove_leftovers();
     }
     let (report, _) = threads.stop();
     let _ = channel.send_report(&report);

@@ -208,7 +208,8 @@ impl<T> FlowState<T> {
         outlet.load.octets += u64::from(octets);
         outlet.counters.held += 1;
         self.serial += 1;
-        self.held.insert((start, self.serial), Held { token, end, arrived: now, timestamp, octets });
+        self.held
+            .insert((start, self.serial), Held { token, end, arrived: now, timestamp, octets });
     }
 
     /// Records in the model of the path what an arrival shows.
