@@ -109,14 +109,15 @@ pub(crate) fn detach() -> ExitCode {
 /// Removes the rules of a `resequence` that was killed, and returns a line about them. The rules of one that
 /// runs stay.
 fn remove_rules() -> Result<Option<String>, unruffled_nfqueue::Error> {
-    if let Some(running) = unruffled_nfqueue::status() {
-        let pid = running.pid;
-        return Ok(Some(format!(
-            "`resequence` runs as process {pid}; its end removes its rules\n"
-        )));
+    match unruffled_nfqueue::remove_leftovers() {
+        Ok(true) => Ok(Some("the rules of a killed `resequence` are removed\n".to_owned())),
+        Ok(false) => Ok(None),
+        Err(unruffled_nfqueue::Error::Running(pid)) => {
+            let process = pid.map(|pid| format!(" as process {pid}")).unwrap_or_default();
+            Ok(Some(format!("`resequence` runs{process}; its end removes its rules\n")))
+        }
+        Err(error) => Err(error),
     }
-    let removed = unruffled_nfqueue::remove_leftovers()?;
-    Ok(removed.then(|| "the rules of a killed `resequence` are removed\n".to_owned()))
 }
 
 /// Prints a line for people.

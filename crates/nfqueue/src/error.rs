@@ -18,9 +18,9 @@ pub enum Error {
     /// No firewall program could install the rules; the text has the message of each.
     #[error("no rule that queues packets: {0}")]
     Rules(String),
-    /// A resequencer runs already.
-    #[error("a resequencer runs already in this network namespace: process {0}")]
-    Running(u32),
+    /// A resequencer runs already. Its process id is not known to other users.
+    #[error("a resequencer runs already in this network namespace{}", process(*.0))]
+    Running(Option<u32>),
     /// An interface does not exist.
     #[error("--interface: {0}: expected an interface of this machine")]
     NoInterface(String),
@@ -61,4 +61,8 @@ impl Error {
             _ => Self::Kernel { what: what.into(), reason },
         }
     }
+}
+
+fn process(pid: Option<u32>) -> String {
+    pid.map(|pid| format!(": process {pid}")).unwrap_or_default()
 }

@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use crate::channel::{Channel, MAX_SOCKETS, Message};
+use crate::lock;
 use crate::queue::real_time;
 use crate::queues::Queues;
 use crate::rules::{self, Installed};
 use crate::settings::Task;
 use crate::socket::QUEUE_LENGTH;
-use crate::status::Server;
+use crate::status::{self, Server};
 use crate::{Error, Report, Settings};
 
 /// Time without a sign of life after which a queue's thread counts as standing still. With the interval
@@ -59,15 +60,15 @@ impl Guardian {
     ) -> Result<Self, Error> {
         settings.check()?;
         let shared = Arc::new(Mutex::new(Report::default()));
-        if let Some(running) = crate::status() {
-            return Err(Error::Running(running.pid));
-        }
-        crate::remove_leftovers()?;
-        let queues = Queues::bind(settings.queues.min(MAX_SOCKETS as u16))?;
+        let lock = lock::take()?;
+        status::remove_stale();
+        rules::remove()?;
+        let queues = Queues::bind(settings.queues.min(MAX_SOCKETS as u16 - 1))?;
         let task = Task::new(settings, queues.numbers());
         let mut watch = Watch {
-            current: Worker::start(&queues, &task, worker())?,
+            current: Worker::start(&queues, &lock, &task, worker())?,
             queues,
+            lock,
             task,
             worker: Box::new(worker),
             failures: Vec::new(),
@@ -144,12 +145,17 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(queues: &Queues, task: &Task, mut command: Command) -> Result<Self, Error> {
+    fn start(
+        queues: &Queues,
+        lock: &OwnedFd,
+        task: &Task,
+        mut command: Command,
+    ) -> Result<Self, Error> {
         let (own, other) = Channel::pair().map_err(Error::Worker)?;
         // In its own process group, a terminal's Ctrl-C does not reach it.
         command.process_group(0).stdin(Stdio::from(other.into_fd())).stdout(Stdio::null());
         let child = command.spawn().map_err(Error::Worker)?;
-        let sockets: Vec<_> = queues.all.iter().map(|(socket, _)| socket.as_fd()).collect();
+        let mut sockets: Vec<_> = queues.all.iter().map(|(socket, _)| socket.as_fd()).collect();
         let worker = Self {
             child,
             channel: own,
@@ -157,6 +163,7 @@ impl Worker {
             has_pulsed: vec![false; sockets.len()],
             report: Report::default(),
         };
+        sockets.push(lock.as_fd());
         worker.channel.send_task(task, &sockets).map_err(Error::Worker)?;
         Ok(worker)
     }
@@ -216,6 +223,7 @@ enum Event {
 struct Watch {
     current: Worker,
     queues: Queues,
+    lock: OwnedFd,
     task: Task,
     worker: Box<dyn Fn() -> Command + Send>,
     /// Times of the workers' failures.
@@ -308,7 +316,7 @@ impl Watch {
             rules::remove()?;
             return Err(Error::WorkerKeepsEnding(MAX_FAILURES, FAILURE_PERIOD.as_secs()));
         }
-        match Worker::start(&self.queues, &self.task, (self.worker)()) {
+        match Worker::start(&self.queues, &self.lock, &self.task, (self.worker)()) {
             Ok(worker) => self.current = worker,
             Err(error) => {
                 rules::remove()?;

@@ -19,6 +19,7 @@ mod channel;
 mod clock;
 mod error;
 mod guardian;
+mod lock;
 mod message;
 mod queue;
 mod queues;
@@ -45,11 +46,12 @@ pub use unguarded::{Learnt, Unguarded};
 pub use worker::worker;
 
 /// Removes what killed resequencers have left in the network namespace of the calling thread: their rules.
-/// Returns whether there were any. The rules of a running one are removed as well, see [`status()`].
+/// Returns whether there were any.
 ///
 /// # Errors
-/// If there are rules that cannot be removed.
+/// [`Error::Running`] if a resequencer runs there; [`Error::Rules`] if there are rules that cannot be removed.
 pub fn remove_leftovers() -> Result<bool, Error> {
+    let _lock = lock::take()?;
     status::remove_stale();
     rules::remove()
 }

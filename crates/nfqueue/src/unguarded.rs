@@ -1,7 +1,10 @@
 //! Queues within this process.
 
+use std::os::fd::OwnedFd;
+
 use unruffled_resequence::Resequencer;
 
+use crate::lock;
 use crate::queues::Queues;
 use crate::rules::{self, Installed};
 use crate::settings::Task;
@@ -15,6 +18,7 @@ pub struct Unguarded {
     threads: Option<Threads>,
     installed: Installed,
     _queues: Queues,
+    _lock: OwnedFd,
 }
 
 /// What a resequencer has learnt of the paths.
@@ -28,14 +32,17 @@ impl Unguarded {
     /// If the machine or the user lacks something that this needs.
     pub fn start(settings: &Settings, learnt: Learnt) -> Result<Self, Error> {
         settings.check()?;
-        crate::remove_leftovers()?;
+        let lock = lock::take()?;
+        rules::remove()?;
         let queues = Queues::bind(settings.queues)?;
         let task = Task::new(settings, queues.numbers());
         let threads = Threads::start(&task, queues.share()?, learnt.0, |_| ());
         let threads = threads.map_err(Error::Worker)?;
         let installed = rules::install(settings, &task.queues);
         match installed {
-            Ok(installed) => Ok(Self { threads: Some(threads), installed, _queues: queues }),
+            Ok(installed) => {
+                Ok(Self { threads: Some(threads), installed, _queues: queues, _lock: lock })
+            }
             Err(error) => {
                 threads.stop();
                 Err(error)

@@ -12,8 +12,10 @@ use unruffled_resequence::Resequencer;
 
 use crate::channel::{Channel, Message};
 use crate::queue::{Queue, Shared};
+use crate::rules;
 use crate::settings::Task;
 use crate::socket::Socket;
+use crate::status;
 use crate::{Error, Report};
 
 /// Interval between two reports to the guardian.
@@ -84,10 +86,12 @@ impl Threads {
 /// If standard input is no such channel, or if no thread can be created.
 pub fn worker() -> Result<(), Error> {
     let channel = Arc::new(Channel::from_stdin().map_err(Error::Worker)?);
-    let Ok(Some(Message::Task(task, sockets))) = channel.receive(true) else {
+    let Ok(Some(Message::Task(task, mut sockets))) = channel.receive(true) else {
         let reason = "standard input: expected the channel of `unruffled resequence`";
         return Err(Error::Worker(io::Error::other(reason)));
     };
+    // The lock comes after the sockets of the queues. It ends with this process at the earliest.
+    let _lock = sockets.split_off(task.queues.len().min(sockets.len()));
     let sockets = sockets.into_iter().map(Socket::from_shared).collect();
     let mut guardian_has_ended = false;
     let pulse = {
@@ -114,7 +118,8 @@ pub fn worker() -> Result<(), Error> {
     }
     if guardian_has_ended {
         // Without the rules no further packets come.
-        let _ = crate::remove_leftovers();
+        status::remove_stale();
+        let _ = rules::remove();
     }
     let (report, _) = threads.stop();
     let _ = channel.send_report(&report);

@@ -1,7 +1,7 @@
 //! `unruffled resequence` in namespaces of its own.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -97,6 +97,17 @@ impl Resequencer {
             assert!(Instant::now() < deadline, "there is a worker");
             thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Returns what `status` shows of it, after its counts are up to date.
+    fn report(&self) -> serde_json::Value {
+        thread::sleep(Duration::from_secs(1));
+        let namespace = format!("/proc/{}/ns/net", self.child.id());
+        let mut enter = Command::new("nsenter");
+        enter.arg(format!("--net={namespace}")).arg(env!("CARGO_BIN_EXE_unruffled"));
+        let output = enter.args(["status", "--json"]).output().expect("runs");
+        let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        value["resequencer"].clone()
     }
 
     /// Ends it with a signal, and returns what it has printed on standard output.
@@ -197,8 +208,12 @@ impl Path {
 
     /// Transfers data while `work` runs, and returns the number of octets that have arrived.
     fn transfer(&self, work: impl FnOnce()) -> u64 {
-        let right = self.pair.right.v4;
-        let listener = at(self.receiver(), || TcpListener::bind((right, 5201)).expect("a port"));
+        self.transfer_to(self.receiver(), self.pair.right.v4.into(), work)
+    }
+
+    /// [`transfer`](Self::transfer) to an address of a namespace.
+    fn transfer_to(&self, receiver: &Namespace, right: IpAddr, work: impl FnOnce()) -> u64 {
+        let listener = at(receiver, || TcpListener::bind((right, 5201)).expect("a port"));
         let connect = || TcpStream::connect((right, 5201)).expect("connects");
         let mut sender = at(&self.pair.left.namespace, connect);
         let (mut receiver, _) = listener.accept().expect("a connection");
@@ -347,6 +362,67 @@ fn both_killed_lose_at_most_what_is_held_and_the_rules_are_removed_later() {
             next.stop(Signal::HUP);
         }
         assert_eq!(rules(path.receiver()), before, "{remedy}");
+    }
+}
+
+#[test]
+fn one_that_starts_while_a_worker_without_guardian_cleans_up_keeps_its_rules() {
+    let Some(path) = Path::new() else { return };
+    let before = rules(path.receiver());
+    let Some(mut killed) = Resequencer::start(path.receiver(), &[]) else { return };
+    let installed = rules(path.receiver());
+    killed.child.kill().expect("is ours");
+    let next = Resequencer::start(path.receiver(), &[]).expect("starts");
+    thread::sleep(Duration::from_millis(500));
+    assert_eq!(rules(path.receiver()), installed);
+    next.stop(Signal::TERM);
+    assert_eq!(rules(path.receiver()), before);
+}
+
+#[test]
+fn packets_of_ipv6_are_put_in_order_by_several_queues() {
+    let Some(path) = Path::new() else { return };
+    let Some(right) = path.pair.right.v6 else { return eprintln!("skipped: no IPv6") };
+    let Some(resequencer) = Resequencer::start(path.receiver(), &["--queues=4", "--json"]) else {
+        return;
+    };
+    path.transfer_to(path.receiver(), right.into(), || thread::sleep(SETTLE));
+    let totals: serde_json::Value =
+        serde_json::from_str(&resequencer.stop(Signal::INT)).expect("JSON");
+    assert!(totals["late"].as_u64().is_some_and(|late| late > 100), "{totals}");
+    assert_eq!(totals["queues"].as_array().map(Vec::len), Some(4), "{totals}");
+    assert_eq!(totals["paths"][0]["network"], "fd00::/48", "{totals}");
+}
+
+/// A gateway forwards to a host behind it.
+#[test]
+fn a_gateway_puts_the_packets_in_order_that_pass_through_it() {
+    let Some(path) = Path::new() else { return };
+    let behind = Namespace::new("unruffled-behind").expect("is possible once more");
+    let gateway = path.receiver();
+    gateway.sysctl("net.ipv4.ip_forward", "1").expect("a sysctl");
+    let link = format!(
+        "link add host0 type veth peer name host1 netns {}\n\
+         address add 10.1.0.1/24 dev host0\n\
+         link set dev host0 up\n",
+        behind.keeper()
+    );
+    gateway.ip(&link).expect("a link");
+    behind
+        .ip("address add 10.1.0.2/24 dev host1\nlink set dev host1 up\n\
+             route add default via 10.1.0.1\n")
+        .expect("an address");
+    let host = IpAddr::V4(Ipv4Addr::new(10, 1, 0, 2));
+    for (flag, hook) in [("--forward", true), ("--input", false)] {
+        let Some(resequencer) = Resequencer::start(gateway, &[flag, "--json"]) else { return };
+        path.transfer_to(&behind, host, || thread::sleep(SETTLE));
+        let forwarded = resequencer.report();
+        assert_eq!(forwarded["late"].as_u64() > Some(100), hook, "{flag}: {forwarded}");
+        path.transfer(|| thread::sleep(SETTLE));
+        let both = resequencer.report();
+        let local = both["late"].as_u64() > forwarded["late"].as_u64();
+        assert_eq!(local, !hook, "{flag}: {both}");
+        resequencer.stop(Signal::INT);
     }
 }
 
