@@ -328,7 +328,7 @@ impl Watch {
 
     /// Removes the rules, lets the worker release what it holds, and releases the rest.
     fn stop(mut self) -> Result<Report, Error> {
-        let removed = rules::remove();
+        rules::disable();
         if self.current.channel.send_stop().is_ok() {
             let deadline = Instant::now() + STOP_TIMEOUT;
             while self.current.read() && Instant::now() < deadline {
@@ -340,6 +340,6 @@ impl Watch {
         self.queues.release_all();
         self.publish();
         let report = self.shared.lock().map(|report| report.clone()).unwrap_or_default();
-        removed.map(|_| report)
+        rules::remove().map(|_| report)
     }
 }

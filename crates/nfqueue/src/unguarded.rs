@@ -69,9 +69,9 @@ impl Unguarded {
     }
 
     fn end(&mut self) -> Result<(Report, Vec<Resequencer<u32>>), Error> {
-        let removed = rules::remove();
+        rules::disable();
         let ended = self.threads.take().map(Threads::stop).unwrap_or_default();
-        removed.map(|_| ended)
+        rules::remove().map(|_| ended)
     }
 }
 

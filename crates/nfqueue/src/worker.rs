@@ -117,11 +117,13 @@ pub fn worker() -> Result<(), Error> {
         }
     }
     if guardian_has_ended {
-        // Without the rules no further packets come.
+        rules::disable();
+    }
+    let (report, _) = threads.stop();
+    if guardian_has_ended {
         status::remove_stale();
         let _ = rules::remove();
     }
-    let (report, _) = threads.stop();
     let _ = channel.send_report(&report);
     Ok(())
 }

@@ -141,6 +141,18 @@ fn counter(namespace: &Namespace, protocol: &str, name: &str) -> u64 {
     })
 }
 
+/// Returns the counters of a sender that are not 0, for messages.
+fn counters(namespace: &Namespace) -> String {
+    at(namespace, || {
+        let text = std::fs::read_to_string("/proc/thread-self/net/netstat").expect("a table");
+        let mut lines = text.lines().filter(|line| line.starts_with("TcpExt:"));
+        let names = lines.next().expect("names").split_whitespace();
+        let values = lines.next().expect("values").split_whitespace();
+        let found = names.zip(values).skip(1).filter(|(_, value)| *value != "0");
+        found.map(|(name, value)| format!("{name} {value} ")).collect()
+    })
+}
+
 /// Two ends whose path makes every second packet 10 ms late. The sender waits for longer than that before it
 /// takes a packet for lost, so no packet is sent again unless one is lost.
 struct Path {
@@ -303,7 +315,8 @@ fn the_workers_end_or_standstill_causes_no_retransmission() {
             assert_ne!(resequencer.worker(), worker, "another worker has started");
             // The new worker holds packets, too.
             path.wait_for_held_packets();
-            assert_eq!(path.retransmissions() - before, 0, "{signal:?}");
+            let again = path.retransmissions() - before;
+            assert_eq!(again, 0, "{signal:?}: {}", counters(&path.pair.left.namespace));
         });
         // 20 Mb/s for 3 s, less slow start and the standstill.
         assert!(octets > 3_000_000, "{octets}");
@@ -324,7 +337,8 @@ fn the_guardians_end_causes_no_retransmission_and_the_worker_removes_the_rules()
         path.wait_for_held_packets();
         resequencer.child.kill().expect("is ours");
         thread::sleep(SETTLE);
-        assert_eq!(path.retransmissions() - sent_again, 0);
+        let again = path.retransmissions() - sent_again;
+        assert_eq!(again, 0, "{}", counters(&path.pair.left.namespace));
         let gone = std::fs::read_to_string(format!("/proc/{}/stat", worker.as_raw_nonzero()));
         assert!(gone.is_err() || gone.is_ok_and(|stat| stat.contains(") Z ")), "it has ended");
     });

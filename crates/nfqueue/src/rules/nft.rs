@@ -15,15 +15,24 @@ pub(super) fn install(selection: &Selection) -> Result<(), Failure> {
     run("nft", &["-f", "-"], &script(selection)).map(drop)
 }
 
+/// Returns whether the table is there.
+fn is_present() -> bool {
+    // Without the program or the kernel's part there is no table.
+    let tables = run("nft", &["list", "tables"], "").unwrap_or_default();
+    tables.lines().any(|line| line == format!("table {TABLE}"))
+}
+
+/// Lets all packets pass the chain.
+pub(super) fn disable() {
+    if is_present() {
+        let _ = run("nft", &["-f", "-"], &format!("insert rule {TABLE} prerouting return\n"));
+    }
+}
+
 /// Removes the table, and returns whether it was there.
 pub(super) fn remove() -> Result<bool, Failure> {
-    match run("nft", &["list", "tables"], "") {
-        Ok(tables) if !tables.lines().any(|line| line == format!("table {TABLE}")) => {
-            return Ok(false);
-        }
-        Ok(_) => {}
-        // Without the program or the kernel's part there is no table.
-        Err(_) => return Ok(false),
+    if !is_present() {
+        return Ok(false);
     }
     run("nft", &["-f", "-"], &format!("delete table {TABLE}\n")).map(|_| true)
 }

@@ -63,24 +63,32 @@ pub(super) fn install(
     Ok(program)
 }
 
-/// Removes the rules, and returns whether there were any.
-pub(super) fn remove(family: Family, variant: &str) -> Result<bool, Failure> {
+/// Returns the rules of the table raw, or `None` if the chain is not there.
+fn rules(family: Family, variant: &str) -> Option<String> {
     let program = family.program(variant);
-    let Ok(is_nft) = is_nft(&program) else { return Ok(false) };
-    if !is_nft {
+    if !is_nft(&program).ok()? {
         // The program would create the table.
         let tables = std::fs::read_to_string(family.legacy_tables()).unwrap_or_default();
         if !tables.lines().any(|table| table == "raw") {
-            return Ok(false);
+            return None;
         }
     }
     // A table that the program cannot show has none of its rules.
-    let Ok(rules) = run(&program, &["-w", LOCK_WAIT, "-t", "raw", "-S"], "") else {
-        return Ok(false);
-    };
-    if !rules.lines().any(|rule| rule == format!("-N {CHAIN}")) {
-        return Ok(false);
+    let rules = run(&program, &["-w", LOCK_WAIT, "-t", "raw", "-S"], "").ok()?;
+    rules.lines().any(|rule| rule == format!("-N {CHAIN}")).then_some(rules)
+}
+
+/// Lets all packets pass the chain.
+pub(super) fn disable(family: Family, variant: &str) {
+    if rules(family, variant).is_some() {
+        let script = format!("*raw\n-I {CHAIN} 1 -j RETURN\nCOMMIT\n");
+        let _ = restore(family, variant, &script);
     }
+}
+
+/// Removes the rules, and returns whether there were any.
+pub(super) fn remove(family: Family, variant: &str) -> Result<bool, Failure> {
+    let Some(rules) = rules(family, variant) else { return Ok(false) };
     let mut script = "*raw\n".to_owned();
     let jump = format!("-A PREROUTING -j {CHAIN}");
     for _ in rules.lines().filter(|rule| *rule == jump) {
