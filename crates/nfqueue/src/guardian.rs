@@ -300,8 +300,6 @@ impl Watch {
     fn take_over(&mut self) -> Result<(), Error> {
         self.queues.release_all();
         self.current.kill();
-        // What entered a queue while its length was being set.
-        self.queues.release_all();
         self.queues.discard_messages();
         // What the worker had sent before it ended.
         self.current.read();

@@ -45,14 +45,14 @@ impl Queues {
         copies.collect::<Result<_, _>>().map_err(|errno| Error::kernel("a copy of a socket", errno))
     }
 
-    /// Lets new packets pass at once, and releases everything that is held, in the order of its arrival.
+    /// Releases everything that is held, in the order of its arrival, and lets new packets pass at once.
     pub(crate) fn release_all(&self) {
         for (socket, number) in &self.all {
             // A failure leaves nothing else to try.
-            let _ = socket.set_length(*number, 0);
-            if let Some(last) = last_id(*number) {
-                let _ = socket.release_up_to(*number, last);
-            }
+            let _ = match last_id(*number) {
+                Some(last) => socket.release_all(*number, last),
+                None => socket.set_length(*number, 0),
+            };
         }
     }
 

@@ -122,9 +122,15 @@ impl Socket {
         self.send(&message::set_length(queue, length))
     }
 
-    /// Lets all held packets pass that have an id up to `id`, in the order of their arrival.
-    pub(crate) fn release_up_to(&self, queue: u16, id: u32) -> io::Result<()> {
-        self.send(&message::batch_verdict(queue, id))
+    /// Lets all packets pass: those held, in the order of their arrival, and then new ones at once. `last` is
+    /// the id of the packet that entered the queue last.
+    ///
+    /// New packets pass only after those held, since a sender takes for lost what others have overtaken. What
+    /// enters the queue meanwhile passes with the second verdict.
+    pub(crate) fn release_all(&self, queue: u16, last: u32) -> io::Result<()> {
+        // Also those that have entered the queue since. Ids wrap, and are compared with a sign.
+        let release = message::batch_verdict(queue, last.wrapping_add(1 << 30));
+        self.send(&[&release[..], &message::set_length(queue, 0), &release].concat())
     }
 
     /// Sends messages. The kernel has carried them out when this returns.
