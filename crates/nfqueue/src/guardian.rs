@@ -105,7 +105,7 @@ impl Guardian {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Removes the rules, lets all packets pass, ends the worker, and returns the last report.
+    /// Lets all packets pass, ends the worker, removes the rules, and returns the last report.
     ///
     /// # Errors
     /// If the rules cannot be removed, or if the guardian had given up. Packets pass in any case.
@@ -324,9 +324,8 @@ impl Watch {
         Ok(())
     }
 
-    /// Removes the rules, lets the worker release what it holds, and releases the rest.
+    /// Lets the worker release what it holds in order, releases the rest, and removes the rules.
     fn stop(mut self) -> Result<Report, Error> {
-        rules::disable();
         if self.current.channel.send_stop().is_ok() {
             let deadline = Instant::now() + STOP_TIMEOUT;
             while self.current.read() && Instant::now() < deadline {

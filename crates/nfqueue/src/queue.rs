@@ -99,7 +99,7 @@ impl Queue {
                 self.rest(pulsed + PULSE_INTERVAL);
             }
         }
-        self.finish(&mut datagrams);
+        self.finish();
         self.reported = Instant::ZERO;
         self.publish(shared, now());
         self.core
@@ -173,13 +173,14 @@ impl Queue {
         }
     }
 
-    /// Lets all packets pass: those held, those unread, and new ones.
-    fn finish(&mut self, datagrams: &mut Datagrams) {
-        let _ = self.socket.set_length(self.number, 0);
-        while self.read(datagrams) > 0 {}
+    /// Lets all packets pass: those held in order, and then new ones at once.
+    fn finish(&mut self) {
         self.core.release_all(now());
         self.release();
         let _ = self.verdicts.send(&self.socket);
+        // Those unread are released in the order of their arrival.
+        let _ = self.socket.release_all(self.number, self.last_id.unwrap_or(0));
+        self.socket.discard_messages();
     }
 
     fn publish(&mut self, shared: &Shared, now: Instant) {

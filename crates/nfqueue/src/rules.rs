@@ -140,22 +140,11 @@ fn install_v6(variant: &str, selection: &Selection) -> Option<String> {
     reason
 }
 
-/// Makes the rules of resequencers in the network namespace of the calling thread queue no further packets.
-///
-/// They are removed only after the packets held have been released: with a hook of a table that is removed,
-/// the kernel drops all packets that are queued in the namespace (`nf_queue_nf_hook_drop`).
-pub(crate) fn disable() {
-    // What fails here is tried again by `remove`, which reports it.
-    nft::disable();
-    for family in [Family::V4, Family::V6] {
-        for variant in xtables::VARIANTS {
-            xtables::disable(family, variant);
-        }
-    }
-}
-
 /// Removes all rules of resequencers in the network namespace of the calling thread, and returns whether
 /// there were any.
+///
+/// Nothing may be held meanwhile: with a hook of a table that is removed, the kernel drops all packets that
+/// are queued in the namespace (`nf_queue_nf_hook_drop`).
 pub(crate) fn remove() -> Result<bool, Error> {
     let mut found = false;
     let mut failures = Vec::new();

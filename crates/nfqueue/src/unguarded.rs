@@ -60,7 +60,7 @@ impl Unguarded {
         self.threads.as_ref().map(Threads::report).unwrap_or_default()
     }
 
-    /// Removes the rules, lets all packets pass, and returns the last report and what was learnt.
+    /// Lets all packets pass, removes the rules, and returns the last report and what was learnt.
     ///
     /// # Errors
     /// If the rules cannot be removed. Packets pass in any case.
@@ -69,7 +69,6 @@ impl Unguarded {
     }
 
     fn end(&mut self) -> Result<(Report, Vec<Resequencer<u32>>), Error> {
-        rules::disable();
         let ended = self.threads.take().map(Threads::stop).unwrap_or_default();
         rules::remove().map(|_| ended)
     }

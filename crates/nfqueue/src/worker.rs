@@ -116,9 +116,6 @@ pub fn worker() -> Result<(), Error> {
             Err(_) => break,
         }
     }
-    if guardian_has_ended {
-        rules::disable();
-    }
     let (report, _) = threads.stop();
     if guardian_has_ended {
         status::remove_stale();

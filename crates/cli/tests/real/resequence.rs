@@ -345,6 +345,24 @@ fn the_workers_end_or_standstill_causes_no_retransmission() {
 }
 
 #[test]
+fn an_orderly_end_in_mid_transfer_causes_no_retransmission() {
+    let Some(path) = Path::new() else { return };
+    let before = rules(path.receiver());
+    let Some(resequencer) = Resequencer::start(path.receiver(), &[]) else { return };
+    path.transfer(|| {
+        thread::sleep(SETTLE);
+        let sent_again = path.retransmissions();
+        path.wait_for_held_packets();
+        resequencer.stop(Signal::TERM);
+        thread::sleep(SETTLE);
+        eventually("all are delivered", || path.undelivered() == 0);
+        let again = path.retransmissions() - sent_again;
+        assert_eq!(again, 0, "{}", counters(&path.pair.left.namespace));
+    });
+    assert_eq!(rules(path.receiver()), before);
+}
+
+#[test]
 fn the_guardians_end_causes_no_retransmission_and_the_worker_removes_the_rules() {
     let Some(path) = Path::new() else { return };
     let before = rules(path.receiver());

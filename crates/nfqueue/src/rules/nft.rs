@@ -22,13 +22,6 @@ fn is_present() -> bool {
     tables.lines().any(|line| line == format!("table {TABLE}"))
 }
 
-/// Lets all packets pass the chain.
-pub(super) fn disable() {
-    if is_present() {
-        let _ = run("nft", &["-f", "-"], &format!("insert rule {TABLE} prerouting return\n"));
-    }
-}
-
 /// Removes the table, and returns whether it was there.
 pub(super) fn remove() -> Result<bool, Failure> {
     if !is_present() {

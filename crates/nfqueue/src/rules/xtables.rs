@@ -78,14 +78,6 @@ fn rules(family: Family, variant: &str) -> Option<String> {
     rules.lines().any(|rule| rule == format!("-N {CHAIN}")).then_some(rules)
 }
 
-/// Lets all packets pass the chain.
-pub(super) fn disable(family: Family, variant: &str) {
-    if rules(family, variant).is_some() {
-        let script = format!("*raw\n-I {CHAIN} 1 -j RETURN\nCOMMIT\n");
-        let _ = restore(family, variant, &script);
-    }
-}
-
 /// Removes the rules, and returns whether there were any.
 pub(super) fn remove(family: Family, variant: &str) -> Result<bool, Failure> {
     let Some(rules) = rules(family, variant) else { return Ok(false) };
