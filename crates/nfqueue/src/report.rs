@@ -125,8 +125,8 @@ impl Report {
         }
     }
 
-    /// Adds the counts of an earlier worker, whose load and paths are gone.
-    pub(crate) fn add_counts(&mut self, earlier: &Self) {
+    /// Adds the counts of an earlier resequencer, whose load and paths are gone.
+    pub fn add_counts(&mut self, earlier: &Self) {
         self.packets += earlier.packets;
         self.octets += earlier.octets;
         self.data += earlier.data;

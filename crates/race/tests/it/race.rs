@@ -34,6 +34,7 @@ fn course<'a>(scenario: &'a Scenario, competitors: &'a [Competitor]) -> Course<'
         together: false,
         reverse: false,
         sysctls: &[],
+        resequence: None,
     }
 }
 
