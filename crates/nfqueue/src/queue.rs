@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::thread::set_current_timer_slack;
 use thread_priority::unix::{set_thread_priority_and_policy, thread_native_id};
 use thread_priority::{RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy};
-use unruffled_resequence::{Resequencer, Tunnels, classify};
+use unruffled_resequence::{Load, Resequencer, Tunnels, classify};
 use unruffled_units::{Duration, Instant};
 
 use crate::Report;
@@ -54,6 +54,8 @@ pub(crate) struct Queue {
     unread: u64,
     last_id: Option<u32>,
     reported: Instant,
+    /// Counts of the core before this queue had it.
+    earlier: Report,
 }
 
 impl Queue {
@@ -63,6 +65,7 @@ impl Queue {
         core: Resequencer<u32>,
         tunnels: Tunnels,
     ) -> Self {
+        let earlier = Report::new(core.counters(), Load::default(), &[]);
         Self {
             socket,
             number,
@@ -74,6 +77,7 @@ impl Queue {
             unread: 0,
             last_id: None,
             reported: Instant::ZERO,
+            earlier,
         }
     }
 
@@ -189,6 +193,7 @@ impl Queue {
         }
         self.reported = now;
         let mut report = Report::new(self.core.counters(), self.core.load(), &self.core.paths());
+        report.subtract_counts(&self.earlier);
         // The core does not receive packets that have no place in an order.
         report.packets = self.packets;
         report.octets = self.octets;

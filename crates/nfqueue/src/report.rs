@@ -127,18 +127,33 @@ impl Report {
 
     /// Adds the counts of an earlier resequencer, whose load and paths are gone.
     pub fn add_counts(&mut self, earlier: &Self) {
-        self.packets += earlier.packets;
-        self.octets += earlier.octets;
-        self.data += earlier.data;
-        self.held += earlier.held;
-        self.late += earlier.late;
-        self.too_late += earlier.too_late;
-        self.given_up += earlier.given_up;
-        self.over_budget += earlier.over_budget;
-        self.unread += earlier.unread;
-        self.flows_evicted += earlier.flows_evicted;
+        self.change_counts(earlier, |count, other| count + other);
         self.held_time_s += earlier.held_time_s;
-        self.takeovers += earlier.takeovers;
+    }
+
+    /// Subtracts the counts at an earlier time.
+    pub(crate) fn subtract_counts(&mut self, earlier: &Self) {
+        self.change_counts(earlier, u64::saturating_sub);
+        self.held_time_s -= earlier.held_time_s;
+    }
+
+    fn change_counts(&mut self, other: &Self, change: impl Fn(u64, u64) -> u64) {
+        let counts = [
+            (&mut self.packets, other.packets),
+            (&mut self.octets, other.octets),
+            (&mut self.data, other.data),
+            (&mut self.held, other.held),
+            (&mut self.late, other.late),
+            (&mut self.too_late, other.too_late),
+            (&mut self.given_up, other.given_up),
+            (&mut self.over_budget, other.over_budget),
+            (&mut self.unread, other.unread),
+            (&mut self.flows_evicted, other.flows_evicted),
+            (&mut self.takeovers, other.takeovers),
+        ];
+        for (count, other) in counts {
+            *count = change(*count, other);
+        }
     }
 }
 
@@ -153,5 +168,52 @@ impl PathReport {
             longest_s: state.longest.as_secs_f64(),
             round_trip_s: state.round_trip.map(|time| time.as_secs_f64()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(network: &str, hold_s: f64) -> PathReport {
+        PathReport {
+            interface: 2,
+            interface_name: None,
+            network: network.into(),
+            hold_s,
+            late: 0.5,
+            longest_s: hold_s,
+            round_trip_s: None,
+        }
+    }
+
+    #[test]
+    fn queues_add_up_and_a_path_has_the_longer_hold_of_both() {
+        let mut sum = Report {
+            late: 3,
+            flows: 1,
+            paths: vec![path("a", 0.1), path("b", 0.05)],
+            ..Report::default()
+        };
+        let other = Report {
+            late: 4,
+            flows: 2,
+            at_s: 9.0,
+            paths: vec![path("b", 0.2), path("c", 0.01)],
+            ..Report::default()
+        };
+        sum.add(&other);
+        assert_eq!((sum.late, sum.flows, sum.at_s), (7, 3, 9.0));
+        assert_eq!(sum.paths, [path("b", 0.2), path("a", 0.1), path("c", 0.01)]);
+    }
+
+    #[test]
+    fn an_earlier_worker_leaves_its_counts_and_not_its_load() {
+        let earlier = Report { late: 4, flows: 2, held_time_s: 1.5, ..Report::default() };
+        let mut sum = Report { late: 1, flows: 1, held_time_s: 0.5, ..Report::default() };
+        sum.add_counts(&earlier);
+        assert_eq!((sum.late, sum.flows, sum.held_time_s), (5, 1, 2.0));
+        sum.subtract_counts(&earlier);
+        assert_eq!((sum.late, sum.flows, sum.held_time_s), (1, 1, 0.5));
     }
 }

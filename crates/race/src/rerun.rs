@@ -126,9 +126,9 @@ mod tests {
         };
         assert_eq!(course.command(), format!("{begin} --reverse --bytes 33000000B --seeds 2"));
         course.reverse = false;
+        assert!(course.command().starts_with(&format!("{begin} --variants none --bytes ")));
         let place = ResequencerPlace::Gateway;
         course.resequence = Some(crate::Resequence { place, warm: true });
         assert!(course.command().contains(" --resequence=gateway --warm --bytes 33000000B"));
-        assert!(course.command().starts_with(&format!("{begin} --variants none --bytes ")));
     }
 }
