@@ -15,7 +15,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use unruffled_kernel::{Attached, Attachment, Detached, Error, NAME, Sample, Signal};
 use unruffled_units::Duration;
 
-use crate::Printed;
+use crate::{Printed, resequence};
 
 mod table;
 
@@ -88,13 +88,35 @@ pub(crate) fn attach(arguments: &AttachArguments) -> ExitCode {
 }
 
 pub(crate) fn detach() -> ExitCode {
-    match unruffled_kernel::detach() {
-        Err(error) => crate::refuse(format!("detach: {error}")),
-        Ok(Detached::Now) => print_line(&format!("{NAME} is detached")),
-        Ok(Detached::Nothing) if unruffled_kernel::is_registered() => print_line(
-            "nothing is attached; a `run` or `race` that goes on has unruffled in the kernel until it ends",
-        ),
-        Ok(Detached::Nothing) => print_line("nothing is attached"),
+    let rules = match remove_rules() {
+        Err(error) => return crate::refuse(format!("detach: {error}")),
+        Ok(rules) => rules,
+    };
+    let mut lines = match unruffled_kernel::detach() {
+        Err(error) => return crate::refuse(format!("detach: {error}")),
+        Ok(Detached::Now) => format!("{NAME} is detached\n"),
+        Ok(Detached::Nothing) if unruffled_kernel::is_registered() => {
+            "nothing is attached; a `run` or `race` that goes on has unruffled in the kernel until it ends\n"
+                .to_owned()
+        }
+        Ok(Detached::Nothing) if rules.is_some() => String::new(),
+        Ok(Detached::Nothing) => "nothing is attached\n".to_owned(),
+    };
+    lines += &rules.unwrap_or_default();
+    crate::print(Printed::People(lines))
+}
+
+/// Removes the rules of a `resequence` that was killed, and returns a line about them. The rules of one that
+/// runs stay.
+fn remove_rules() -> Result<Option<String>, unruffled_nfqueue::Error> {
+    match unruffled_nfqueue::remove_leftovers() {
+        Ok(true) => Ok(Some("the rules of a killed `resequence` are removed\n".to_owned())),
+        Ok(false) => Ok(None),
+        Err(unruffled_nfqueue::Error::Running(pid)) => {
+            let process = pid.map(|pid| format!(" as process {pid}")).unwrap_or_default();
+            Ok(Some(format!("`resequence` runs{process}; its end removes its rules\n")))
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -139,7 +161,15 @@ pub(crate) fn status(arguments: &StatusArguments) -> ExitCode {
 }
 
 fn show_status(arguments: &StatusArguments) -> Result<ExitCode, Error> {
-    let mut earlier = Sample::take()?;
+    let first = match Sample::take() {
+        Ok(sample) => sample,
+        // A resequencer needs nothing that the congestion control does.
+        Err(error) => {
+            let Some(running) = unruffled_nfqueue::status() else { return Err(error) };
+            return show_resequencer(arguments, running);
+        }
+    };
+    let mut earlier = first;
     loop {
         // Without connections, and without the possibility of new ones, there are no rates to wait for.
         let has_rates = arguments.watch || !earlier.is_empty() || unruffled_kernel::is_registered();
@@ -150,6 +180,7 @@ fn show_status(arguments: &StatusArguments) -> Result<ExitCode, Error> {
         let status = now.since(&earlier);
         earlier = now;
         let is_registered = unruffled_kernel::is_registered();
+        let running = unruffled_nfqueue::status();
         let text = if arguments.json {
             let document = serde_json::json!({
                 "registered": is_registered,
@@ -157,10 +188,12 @@ fn show_status(arguments: &StatusArguments) -> Result<ExitCode, Error> {
                 "connections": status.connections,
                 "ended": status.ended,
                 "others": status.others,
+                "resequencer": running.as_ref().map(resequence::state_json),
             });
             Printed::Json(format!("{document}\n"))
         } else {
-            let table = table::render(&status, is_registered, crate::output::columns());
+            let mut table = table::render(&status, is_registered, crate::output::columns());
+            table += &running.as_ref().map(resequence::state).unwrap_or_default();
             match arguments.watch && std::io::stdout().is_terminal() {
                 // Moves the cursor home and clears the screen.
                 true => Printed::Data(format!("\x1b[H\x1b[J{table}")),
@@ -170,6 +203,40 @@ fn show_status(arguments: &StatusArguments) -> Result<ExitCode, Error> {
         match crate::print_on(text) {
             Ok(_) if arguments.watch => {}
             Ok(status) | Err(status) => return Ok(status),
+        }
+    }
+}
+
+/// Shows only the resequencer, where the congestion control is not available.
+fn show_resequencer(
+    arguments: &StatusArguments,
+    mut running: unruffled_nfqueue::Status,
+) -> Result<ExitCode, Error> {
+    loop {
+        let text = if arguments.json {
+            let document = serde_json::json!({
+                "registered": false,
+                "interval_s": null,
+                "connections": [],
+                "ended": 0,
+                "others": 0,
+                "resequencer": resequence::state_json(&running),
+            });
+            Printed::Json(format!("{document}\n"))
+        } else {
+            match arguments.watch && std::io::stdout().is_terminal() {
+                true => Printed::Data(format!("\x1b[H\x1b[J{}", resequence::state(&running))),
+                false => Printed::People(resequence::state(&running)),
+            }
+        };
+        match crate::print_on(text) {
+            Ok(_) if arguments.watch => {}
+            Ok(status) | Err(status) => return Ok(status),
+        }
+        thread::sleep(std::time::Duration::from_nanos(arguments.interval.as_nanos()));
+        match unruffled_nfqueue::status() {
+            Some(status) => running = status,
+            None => return Ok(ExitCode::SUCCESS),
         }
     }
 }

@@ -14,6 +14,8 @@ mod output;
 mod race;
 mod refusal;
 mod reproduce;
+#[cfg(target_os = "linux")]
+mod resequence;
 mod scenarios;
 mod shown;
 mod start;
@@ -59,6 +61,13 @@ enum Command {
     /// Show the state of the connections under the congestion control `unruffled`
     #[cfg(target_os = "linux")]
     Status(kernel::StatusArguments),
+    /// Put arriving packets in order, for this host or for those behind it, until Ctrl-C
+    #[cfg(target_os = "linux")]
+    Resequence(resequence::Arguments),
+    /// The process that `resequence` starts
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    ResequenceWorker,
     /// Reproduce the figures and tables of the papers, and check the papers' claims
     Reproduce(reproduce::Arguments),
     /// Compare senders at many points: lists, ranges and samples of any keys of a scenario
@@ -78,7 +87,7 @@ impl Command {
     /// programs.
     fn prints_results(&self) -> bool {
         #[cfg(target_os = "linux")]
-        if matches!(self, Self::Emulate(_) | Self::Run(_)) {
+        if matches!(self, Self::Emulate(_) | Self::Run(_) | Self::ResequenceWorker) {
             return false;
         }
         true
@@ -172,6 +181,10 @@ fn main() -> ExitCode {
         Command::Run(arguments) => kernel::run(&arguments),
         #[cfg(target_os = "linux")]
         Command::Status(arguments) => kernel::status(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Resequence(arguments) => resequence::main(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::ResequenceWorker => resequence::worker(),
         Command::Reproduce(arguments) => reproduce::main(&arguments),
         Command::Sweep(arguments) => sweep::main(&arguments),
         Command::Scenarios(arguments) => scenarios::main(&arguments),

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
 use unruffled_lab::capture::reason;
 use unruffled_lab::comparison_sweep::{ComparisonAt, ComparisonSweep};
 use unruffled_lab::{Error, Scenario};
 use unruffled_race::{
-    Competitor, Course, Entry, Failure, Finished, Length, Recording, check_overrides, dcr_t20,
+    Competitor, Course, Entry, Failure, Finished, Length, Recording, Resequence, ResequencerPlace,
+    check_overrides, dcr_t20,
 };
 use unruffled_scenario::flags;
 
@@ -40,6 +41,15 @@ pub(crate) struct Arguments {
     /// Let all send at once and share the path, instead of one after another
     #[arg(long)]
     together: bool,
+    /// Let each kernel also send to a receiver whose packets `resequence` puts in order, there or on a
+    /// gateway before it
+    #[arg(long, value_name = "PLACE", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "receiver", conflicts_with_all = ["reverse", "together"])]
+    resequence: Option<Place>,
+    /// Let another transfer of 10 s over the same path come before each to a resequencer, which learns
+    /// from it how late packets are
+    #[arg(long, requires = "resequence")]
+    warm: bool,
     /// Duration of each transfer, instead of the scenario's [default: 30 s]
     #[arg(long, value_name = "TIME", value_parser = unruffled_units::parse_duration)]
     #[arg(allow_hyphen_values = true)]
@@ -65,6 +75,25 @@ pub(crate) struct Arguments {
     /// Write the packets at the left end, first seed, as pcapng: an interface for each heat
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+}
+
+/// Place of a resequencer.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Place {
+    /// On the receiver
+    Receiver,
+    /// On a gateway that forwards to the receiver
+    Gateway,
+}
+
+impl Arguments {
+    fn resequence(&self) -> Option<Resequence> {
+        let place = match self.resequence? {
+            Place::Receiver => ResequencerPlace::Receiver,
+            Place::Gateway => ResequencerPlace::Gateway,
+        };
+        Some(Resequence { place, warm: self.warm })
+    }
 }
 
 /// Default length of a transfer.
@@ -215,6 +244,7 @@ fn run(
         together: arguments.together,
         reverse: arguments.reverse,
         sysctls: &arguments.sysctl,
+        resequence: arguments.resequence(),
     };
     with_progress(&course, recording)
 }
@@ -231,6 +261,7 @@ fn competitors(
         variants: &arguments.variants,
         together: arguments.together,
         reverse: arguments.reverse,
+        resequence: arguments.resequence.is_some(),
     };
     entry.competitors(scenario)
 }

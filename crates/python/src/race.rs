@@ -67,6 +67,7 @@ pub(crate) fn race(
         variants: &variants,
         together,
         reverse,
+        resequence: false,
     };
     if !cfg!(feature = "bpf") && kernel.iter().any(|name| name.trim() == NAME) && !is_registered() {
         return Err(refused(NOT_LOADED));
@@ -84,6 +85,7 @@ pub(crate) fn race(
             together,
             reverse,
             sysctls: &sysctls,
+            resequence: None,
         };
         let mut begun = 0;
         course.run::<BufWriter<File>>(None, |_| {

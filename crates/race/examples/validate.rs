@@ -186,6 +186,7 @@ fn cell(scene: &Scene, variant: &str) -> Fallible<Cell> {
         together: false,
         reverse: false,
         sysctls: &[],
+        resequence: None,
     };
     eprintln!("{}: {variant}", scene.what);
     let raced = course.run(None::<&mut Recording<Vec<u8>>>, |_| ())?;

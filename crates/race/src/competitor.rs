@@ -17,6 +17,8 @@ const DEFAULT_KERNELS: [&str; 3] = ["cubic", "reno", "bbr"];
 pub enum Competitor {
     /// The kernel under this congestion control.
     Kernel(String),
+    /// The kernel under this congestion control, to a receiver whose packets are put in order.
+    Resequenced(String),
     /// A sender of our engine.
     Ours(Box<Variant>),
 }
@@ -55,23 +57,32 @@ impl Competitor {
         present.map(|&name| Self::Kernel(name.to_owned())).collect()
     }
 
-    /// Returns the name in result rows: `kernel-cubic`, or the variant's name.
+    /// Returns the name in result rows: `kernel-cubic`, `kernel-cubic+resequence`, or the variant's name.
     pub fn name(&self) -> String {
         match self {
             Self::Kernel(control) => format!("kernel-{control}"),
+            Self::Resequenced(control) => format!("kernel-{control}+resequence"),
             Self::Ours(variant) => variant.name().to_owned(),
         }
     }
 
     /// Returns whether this is the congestion control of `unruffled attach`.
     pub(crate) fn is_loaded(&self) -> bool {
-        matches!(self, Self::Kernel(control) if control == NAME)
+        matches!(self, Self::Kernel(control) | Self::Resequenced(control) if control == NAME)
+    }
+
+    /// Returns whether the packets to the receiver are put in order.
+    pub(crate) fn is_resequenced(&self) -> bool {
+        matches!(self, Self::Resequenced(_))
     }
 
     /// Returns a one-line description.
     pub(crate) fn about(&self) -> String {
         match self {
             Self::Kernel(control) => format!("Linux {} with {control}", release()),
+            Self::Resequenced(control) => {
+                format!("Linux {} with {control}, and a resequencer before the receiver", release())
+            }
             Self::Ours(variant) => about(variant),
         }
     }

@@ -11,7 +11,8 @@ use unruffled_lab::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
 use unruffled_lab::reference::Reference;
 use unruffled_lab::statistics::Estimate;
 use unruffled_measure::share;
-use unruffled_net::{Lateness, MAX_TOLERABLE_LATENESS, Pair, Report, SeededLink};
+use unruffled_net::{Lateness, MAX_TOLERABLE_LATENESS, Pair, Report as EmulatorReport, SeededLink};
+use unruffled_nfqueue::{Learnt, Report};
 use unruffled_units::count;
 
 use crate::competitor::release;
@@ -20,7 +21,8 @@ use crate::error::{Failure, Reason};
 use crate::guest::mtu;
 use crate::length::Length;
 use crate::payload::Payload;
-use crate::{Competitor, Error, Recording};
+use crate::resequence::{self, WARM_UP};
+use crate::{Competitor, Error, Recording, Resequence, ResequencerPlace};
 
 /// Configuration of a race: the transfer, its senders and the path.
 #[derive(Clone, Debug)]
@@ -39,6 +41,8 @@ pub struct Course<'a> {
     pub reverse: bool,
     /// Settings of the sending kernels, such as `net.ipv4.tcp_recovery` and `0`.
     pub sysctls: &'a [(String, String)],
+    /// Resequencers for the competitors that send to one.
+    pub resequence: Option<Resequence>,
 }
 
 /// Results of a race.
@@ -50,6 +54,30 @@ pub struct Finished {
     pub failures: Vec<Failure>,
     /// Lateness of the emulator in all heats.
     pub lateness: Lateness,
+}
+
+/// Added to the seed of a heat for the transfer before it.
+const WARM_UP_SEED: u64 = 1 << 32;
+
+/// Senders, seed and length of one heat.
+#[derive(Clone, Copy)]
+struct Heat<'a> {
+    /// Indices of the competitors.
+    who: &'a [usize],
+    seed: u64,
+    length: Length,
+}
+
+/// Results of one heat.
+struct Ended {
+    /// Results of the competitors, in their order.
+    ran: Vec<Ran>,
+    /// Report of the emulator.
+    report: EmulatorReport,
+    /// Report of the resequencer, if there was one.
+    resequenced: Option<Report>,
+    /// What the resequencer has learnt.
+    learnt: Learnt,
 }
 
 /// Result of one competitor in one heat.
@@ -78,6 +106,7 @@ impl Course<'_> {
         let reference =
             Reference::of(&simulated, never(), &|| ()).map_err(unruffled_lab::Error::from)?;
         let mut runs: Vec<VariantRuns> = self.competitors.iter().map(blank).collect();
+        let mut counts: Vec<Option<Report>> = vec![None; runs.len()];
         let mut failures = Vec::new();
         let mut lateness = Lateness::new();
         let all: Vec<usize> = (0..runs.len()).collect();
@@ -91,7 +120,14 @@ impl Course<'_> {
                     hold.ensure()?;
                 }
                 let recording = recording.as_deref_mut().filter(|_| seed == 1);
-                let (ran, report) = self.heat(heat, seed, recording.map(|r| (r, names)))?;
+                let learnt = self.warm_up(heat, seed)?;
+                let recording = recording.map(|recording| (recording, names));
+                let heat_of = Heat { who: heat, seed, length: self.length };
+                let Ended { ran, report, resequenced, .. } =
+                    self.heat(heat_of, recording, learnt)?;
+                if let Some(report) = resequenced {
+                    counts[heat[0]].get_or_insert_default().add_counts(&report);
+                }
                 lateness = lateness.merge(&report.lateness());
                 for (&i, ran) in heat.iter().zip(ran) {
                     match ran {
@@ -107,6 +143,10 @@ impl Course<'_> {
             }
         }
         let mut notes = vec![self.summary(&runs), timeliness(&lateness)];
+        let resequenced = runs.iter().zip(&counts);
+        notes.extend(resequenced.filter_map(|(runs, counts)| {
+            counts.as_ref().map(|counts| resequence::summary(&runs.name, counts))
+        }));
         notes.extend(self.together.then(|| shares(&runs)).flatten());
         let comparison = Comparison {
             scenario: self.scenario.name.clone(),
@@ -128,26 +168,47 @@ impl Course<'_> {
         Ok(Finished { comparison, failures, lateness })
     }
 
-    /// Runs one heat over its own path; `who` has the indices of the competitors.
+    /// Runs a transfer that is not measured, if the resequencer of this heat learns from one. Returns what it
+    /// has learnt.
+    fn warm_up(&self, who: &[usize], seed: u64) -> Result<Learnt, Error> {
+        let is_warm = self.resequence.is_some_and(|resequence| resequence.warm);
+        if !is_warm || !who.iter().any(|&i| self.competitors[i].is_resequenced()) {
+            return Ok(Learnt::default());
+        }
+        // The measured transfer has other random numbers.
+        let seed = seed.wrapping_add(WARM_UP_SEED);
+        let heat = Heat { who, seed, length: Length::Time(WARM_UP) };
+        self.heat::<Vec<u8>>(heat, None, Learnt::default()).map(|ended| ended.learnt)
+    }
+
+    /// Runs one heat over its own path.
     fn heat<W: Write + Send>(
         &self,
-        who: &[usize],
-        seed: u64,
+        heat: Heat<'_>,
         recording: Option<(&mut Recording<W>, String)>,
-    ) -> Result<(Vec<Ran>, Report), Error> {
+        learnt: Learnt,
+    ) -> Result<Ended, Error> {
+        let Heat { who, seed, length } = heat;
         let pair = Pair::new(mtu(self.scenario))?;
         let hops: Vec<SeededLink> = self.scenario.links(seed).map(SeededLink::from).collect();
         let task = Task {
             scenario: self.scenario,
-            length: self.length,
+            length,
             reverse: self.reverse,
             sysctls: self.sysctls,
+            gateway: self.resequence.is_some_and(|r| r.place == ResequencerPlace::Gateway),
         };
         let entrants = who
             .iter()
             .zip(0..)
             .map(|(&i, n)| Entrant::new(task, &self.competitors[i], &pair, n))
             .collect::<Result<Vec<_>, _>>()?;
+        let resequencer = match self.resequence {
+            Some(resequence) if who.iter().any(|&i| self.competitors[i].is_resequenced()) => {
+                Some(resequence::start(resequence.place, &pair, learnt)?)
+            }
+            _ => None,
+        };
         thread::scope(|scope| {
             let (tap, packets) = channel();
             let emulator = pair.emulate(&hops, recording.is_some().then_some(&tap))?;
@@ -163,6 +224,14 @@ impl Course<'_> {
                 .into_iter()
                 .map(|runner| runner.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
                 .collect();
+            // The transfer is over, so packets that the resequencer releases now change no row.
+            let stopped = resequencer
+                .map(|resequencer| pair.right.namespace.run(|| Ok::<_, Error>(resequencer.stop()?)))
+                .transpose()?;
+            let (resequenced, learnt) = match stopped {
+                Some((report, learnt)) => (Some(report), learnt),
+                None => (None, Learnt::default()),
+            };
             let report = emulator.stop();
             let counts = report.forward.counts;
             let ran = who.iter().zip(outcomes).map(|(&i, outcome)| {
@@ -178,7 +247,7 @@ impl Course<'_> {
                 row.out_of_order_rate = share(counts.overtaken, counts.delivered);
                 Ok((row, trace))
             });
-            Ok((ran.collect(), report))
+            Ok(Ended { ran: ran.collect(), report, resequenced, learnt })
         })
     }
 

@@ -38,6 +38,8 @@ pub(crate) struct Task<'a> {
     pub(crate) reverse: bool,
     /// Settings of a sending kernel.
     pub(crate) sysctls: &'a [(String, String)],
+    /// Whether the receiver is behind the right end, which forwards.
+    pub(crate) gateway: bool,
 }
 
 /// A competitor that is ready to start its transfer.
@@ -70,12 +72,10 @@ impl Network<'_> {
 }
 
 enum Receiver {
-    Kernel(TcpListener),
+    /// The listener, and its network if that is behind the right end.
+    Kernel { listener: TcpListener, _network: Option<Namespace> },
     /// The listener is dropped before the driver that runs it.
-    Ours {
-        listener: stream::TcpListener,
-        _driver: Driver,
-    },
+    Ours { listener: stream::TcpListener, _driver: Driver },
 }
 
 impl<'a> Entrant<'a> {
@@ -89,11 +89,14 @@ impl<'a> Entrant<'a> {
     ) -> Result<Self, Error> {
         let scenario = task.scenario;
         let sender = match competitor {
-            Competitor::Kernel(control) => {
+            Competitor::Kernel(control) | Competitor::Resequenced(control) => {
                 let guest = (n > 0)
                     .then(|| guest::network(&pair.left, n, guest::mtu(scenario)))
                     .transpose()?;
-                let network = guest.map_or(Network::End(&pair.left.namespace), Network::Guest);
+                let network = match guest {
+                    None => Network::End(&pair.left.namespace),
+                    Some((guest, _)) => Network::Guest(guest),
+                };
                 if competitor.is_loaded() {
                     // `attach --default` does the same. `task.sysctls` may override it.
                     network.namespace().sysctl("net.ipv4.tcp_timestamps", "0")?;
@@ -117,12 +120,20 @@ impl<'a> Entrant<'a> {
             listener.set_accept_timeout(Some(POLL_INTERVAL));
             (Receiver::Ours { listener, _driver: driver }, to)
         } else {
-            let to = SocketAddr::new(IpAddr::V4(pair.right.v4), port);
-            let listener = pair
-                .right
-                .namespace
+            let guest = task
+                .gateway
+                .then(|| guest::network(&pair.right, n, guest::mtu(scenario)))
+                .transpose()?;
+            let (network, address) = match guest {
+                None => (None, pair.right.v4),
+                Some((guest, own)) => (Some(guest), own),
+            };
+            let to = SocketAddr::new(IpAddr::V4(address), port);
+            let listener = network
+                .as_ref()
+                .unwrap_or(&pair.right.namespace)
                 .run(|| listen(to).map_err(Error::system("a listener of the kernel")))?;
-            (Receiver::Kernel(listener), to)
+            (Receiver::Kernel { listener, _network: network }, to)
         };
         Ok(Self { task, competitor, sender, receiver, to })
     }
@@ -226,7 +237,7 @@ impl<'a> Entrant<'a> {
     fn receive(&self, start: Instant) -> io::Result<Received> {
         let length = self.task.length;
         match &self.receiver {
-            Receiver::Kernel(listener) => {
+            Receiver::Kernel { listener, .. } => {
                 let accept = || {
                     let (stream, _) = listener.accept()?;
                     stream.set_read_timeout(Some(POLL_INTERVAL))?;

@@ -20,6 +20,8 @@ pub struct Entry<'a> {
     pub together: bool,
     /// Whether the kernel sends to our stack.
     pub reverse: bool,
+    /// Whether each kernel also sends to a receiver whose packets are put in order.
+    pub resequence: bool,
 }
 
 /// Smallest segment that Linux sends, in octets (TCP_MIN_MSS).
@@ -76,6 +78,12 @@ impl Entry<'_> {
         if let Some(variant) = variants.iter().find(|v| v.is_for_simulation_only()) {
             return Err(Refusal::SimulationOnly(variant.name().to_owned()).into());
         }
+        if self.resequence {
+            if competitors.is_empty() {
+                return Err(Refusal::NoneToResequence.into());
+            }
+            competitors = competitors.into_iter().flat_map(with_resequenced).collect();
+        }
         competitors.extend(variants.into_iter().map(|v| Competitor::Ours(Box::new(v))));
         // The kernel's own TCP under `unruffled` is the last row.
         competitors.sort_by_key(Competitor::is_loaded);
@@ -87,5 +95,16 @@ impl Entry<'_> {
             return Err(Refusal::NoSenders.into());
         }
         Ok(competitors)
+    }
+}
+
+/// Returns the competitor, and after a kernel the same kernel to a receiver whose packets are put in order.
+fn with_resequenced(competitor: Competitor) -> Vec<Competitor> {
+    match &competitor {
+        Competitor::Kernel(control) => {
+            let resequenced = Competitor::Resequenced(control.clone());
+            vec![competitor, resequenced]
+        }
+        _ => vec![competitor],
     }
 }

@@ -10,6 +10,9 @@ pub enum Error {
     /// The congestion control `unruffled` cannot be loaded for the race.
     #[error("--kernel unruffled: {0}")]
     Kernel(#[from] unruffled_kernel::Error),
+    /// No resequencer can be run.
+    #[error("--resequence: {0}")]
+    Resequencer(#[from] unruffled_nfqueue::Error),
     /// The kernel has no such congestion control.
     #[error("--kernel {name}: not in this kernel: expected names among {available}{hint}")]
     NoCongestionControl {
@@ -86,6 +89,9 @@ pub enum Refusal {
         "--set: warmup: not taken by a race, which counts from its beginning: expected other keys"
     )]
     WarmUp,
+    /// A resequencer takes part, and no kernel.
+    #[error("--resequence: no kernel sends: expected some by --kernel")]
+    NoneToResequence,
     /// No sender takes part.
     #[error("race: no sender takes part: expected --kernel or --variants")]
     NoSenders,

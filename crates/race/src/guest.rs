@@ -76,8 +76,8 @@ fn connection(scenario: &Scenario, role: Role) -> Config {
     })
 }
 
-/// Creates a network of the kernel as guest `n` of an end.
-pub(crate) fn network(host: &Side, n: u8, mtu: u16) -> Result<Namespace, Error> {
+/// Creates a network of the kernel as guest `n` of an end, and returns it with its address.
+pub(crate) fn network(host: &Side, n: u8, mtu: u16) -> Result<(Namespace, Ipv4Addr), Error> {
     host.namespace.sysctl("net.ipv4.ip_forward", "1")?;
     let (gateway, own) = addresses(host, n);
     let guest = Namespace::new("unruffled-guest")?;
@@ -92,5 +92,5 @@ pub(crate) fn network(host: &Side, n: u8, mtu: u16) -> Result<Namespace, Error> 
          link set dev up0 up\n\
          route add default via {gateway}\n"
     ))?;
-    Ok(guest)
+    Ok((guest, own))
 }

@@ -6,6 +6,7 @@
 //! - [`Course`]: the transfer, the path and the competitors. [`Course::run`] returns the same
 //!   [`Comparison`](unruffled_lab::record::Comparison) as a simulation, so tables and reports are those
 //!   of `compare`.
+//! - [`Resequence`]: puts the packets to the kernels' receiver in order.
 //! - [`dcr_t20`]: a paper's table of such transfers.
 //! - [`Recording`]: the packets of a race as pcapng.
 //!
@@ -38,6 +39,7 @@
 //!     together: false,
 //!     reverse: false,
 //!     sysctls: &[],
+//!     resequence: None,
 //! };
 //! let finished = course.run(None::<&mut Recording<Vec<u8>>>, |names| eprintln!("{names}"))?;
 //! println!("{}", table::render(&finished.comparison, 100, false));
@@ -60,6 +62,7 @@ mod outcome;
 mod payload;
 mod recording;
 mod rerun;
+mod resequence;
 mod transfer;
 
 pub use competitor::Competitor;
@@ -69,3 +72,4 @@ pub use error::{Error, Failure, Possible, Refusal};
 pub use field::field;
 pub use length::Length;
 pub use recording::Recording;
+pub use resequence::{Resequence, ResequencerPlace};

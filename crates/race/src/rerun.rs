@@ -2,7 +2,7 @@
 
 use unruffled_units::Duration;
 
-use crate::{Competitor, Course, Length};
+use crate::{Competitor, Course, Length, ResequencerPlace};
 
 impl Course<'_> {
     /// Returns the names of our compared senders, each once. Senders of traffic with its own sender are
@@ -11,7 +11,7 @@ impl Course<'_> {
         let all = || {
             self.competitors.iter().filter_map(|competitor| match competitor {
                 Competitor::Ours(variant) => Some(variant.name()),
-                Competitor::Kernel(_) => None,
+                Competitor::Kernel(_) | Competitor::Resequenced(_) => None,
             })
         };
         let fixed = |name: &str| -> usize {
@@ -53,6 +53,13 @@ impl Course<'_> {
             command += " --reverse";
         } else {
             command += &format!(" --variants {}", list(&self.variants()));
+        }
+        if let Some(resequence) = self.resequence {
+            command += match resequence.place {
+                ResequencerPlace::Receiver => " --resequence",
+                ResequencerPlace::Gateway => " --resequence=gateway",
+            };
+            command += if resequence.warm { " --warm" } else { "" };
         }
         if self.together {
             command += " --together";
@@ -103,6 +110,7 @@ mod tests {
             together: true,
             reverse: false,
             sysctls: &sysctls,
+            resequence: None,
         };
         let begin = "unruffled race scenario.toml --kernel cubic";
         let options = "--variants sack,rr-ta --together --duration 2.5s --seeds 2 \
@@ -119,5 +127,8 @@ mod tests {
         assert_eq!(course.command(), format!("{begin} --reverse --bytes 33000000B --seeds 2"));
         course.reverse = false;
         assert!(course.command().starts_with(&format!("{begin} --variants none --bytes ")));
+        let place = ResequencerPlace::Gateway;
+        course.resequence = Some(crate::Resequence { place, warm: true });
+        assert!(course.command().contains(" --resequence=gateway --warm --bytes 33000000B"));
     }
 }

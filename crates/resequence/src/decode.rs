@@ -134,12 +134,7 @@ fn udp(bytes: &[u8], length: u32, ends: Ends, tunnels: Tunnels) -> Option<(Flow,
 
 /// Reads a transport data message of WireGuard: type 4 and three zeros, the receiver's index, the counter
 /// (both in little endian), and encrypted data padded to 16 octets with a tag of 16.
-fn wireguard(
-    payload: &[u8],
-    length: u32,
-    ports: (u16, u16),
-    ends: Ends,
-) -> Option<(Flow, Role)> {
+fn wireguard(payload: &[u8], length: u32, ports: (u16, u16), ends: Ends) -> Option<(Flow, Role)> {
     let head: &[u8; 16] = payload.first_chunk()?;
     let [4, 0, 0, 0, i0, i1, i2, i3, counter @ ..] = *head else { return None };
     if length < 32 || !length.is_multiple_of(16) {

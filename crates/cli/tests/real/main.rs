@@ -6,3 +6,4 @@ mod lack;
 
 mod emulate;
 mod race;
+mod resequence;

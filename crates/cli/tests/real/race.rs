@@ -206,3 +206,40 @@ fn an_invalid_file_is_refused_with_the_file_and_the_key() {
         assert_eq!(text.lines().count(), 1, "{text}");
     }
 }
+
+#[test]
+fn a_kernel_has_a_second_row_with_a_resequencer() {
+    let folder = folder();
+    let short = ["--variants=none", "--json", "--no-report", "--resequence=gateway"];
+    let arguments = [&SHORT_RACE[..6], &short].concat();
+    let output = unruffled(&folder, &arguments);
+    let message = error(&output);
+    if is_lack(&message) || message.contains("--resequence: ") {
+        return eprintln!("skipped: {message}");
+    }
+    assert_eq!(output.status.code(), Some(0), "{message}");
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = value["rows"].as_array().expect("rows");
+    let names: Vec<_> = rows.iter().map(|row| row["variant"].as_str().expect("a name")).collect();
+    assert_eq!(names, ["kernel-reno", "kernel-reno+resequence"]);
+    for row in rows {
+        assert_eq!(row["delivered_segments"], 685, "{row}");
+    }
+}
+
+#[test]
+fn resequence_is_for_kernels_that_send_one_after_another() {
+    let folder = folder();
+    for (flags, expected) in [
+        (vec!["--resequence", "--reverse"], "cannot be used with"),
+        (vec!["--resequence", "--together"], "cannot be used with"),
+        (vec!["--warm"], "--resequence"),
+        (vec!["--resequence=sender"], "receiver, gateway"),
+        (vec!["--resequence", "--kernel=none"], "--resequence: no kernel sends"),
+    ] {
+        let output = unruffled(&folder, &[vec!["race", "in-order"], flags].concat());
+        let message = error(&output);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(expected) && message.lines().count() == 1, "{message}");
+    }
+}

@@ -39,6 +39,7 @@ fn race_over(
         together: false,
         reverse: false,
         sysctls: &[],
+        resequence: None,
     };
     set(&mut course);
     let finished = course.run(None::<&mut Recording<Vec<u8>>>, |_| ()).expect("a race, as root");

@@ -182,6 +182,7 @@ fn transferred(case: &Case, first: bool, kernel: bool, length: Length) -> Option
         together: false,
         reverse: false,
         sysctls: &[],
+        resequence: None,
     };
     let mut left = Vec::new();
     let mut between = Vec::new();

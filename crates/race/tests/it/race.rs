@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use unruffled_lab::Scenario;
 use unruffled_lab::record::RunRow;
-use unruffled_race::{Competitor, Course, Error, Finished, Length, Recording};
+use unruffled_race::{
+    Competitor, Course, Error, Finished, Length, Recording, Resequence, ResequencerPlace,
+};
 
 /// Returns a path that is fast enough for short tests, with some keys changed.
 fn scenario(changes: &[&str]) -> Scenario {
@@ -34,6 +36,7 @@ fn course<'a>(scenario: &'a Scenario, competitors: &'a [Competitor]) -> Course<'
         together: false,
         reverse: false,
         sysctls: &[],
+        resequence: None,
     }
 }
 
@@ -224,4 +227,27 @@ fn a_recording_has_an_interface_for_each_heat() {
 fn a_congestion_control_that_the_kernel_lacks_is_refused() {
     let error = Competitor::kernels(&["tortoise".to_owned()]).expect_err("no kernel has it");
     assert!(error.to_string().starts_with("--kernel tortoise: not in this kernel: expected "));
+}
+
+#[test]
+fn a_resequencer_before_the_receiver_spares_the_kernel_retransmissions() {
+    let scenario = scenario(&["queue=5000", "alternate.every=2", "alternate.extra=20ms"]);
+    let mut competitors = kernels(&["reno"]);
+    competitors.push(Competitor::Resequenced("reno".to_owned()));
+    for place in [ResequencerPlace::Receiver, ResequencerPlace::Gateway] {
+        let resequence = Some(Resequence { place, warm: true });
+        let course = Course { resequence, ..course(&scenario, &competitors) };
+        let finished = match course.run(None::<&mut Recording<Vec<u8>>>, |_| ()) {
+            Err(Error::Net(lack)) if lack.is_lack() => return eprintln!("skipped: {lack}"),
+            Err(Error::Resequencer(lack)) if lack.is_lack() => return eprintln!("skipped: {lack}"),
+            finished => finished.expect("a race"),
+        };
+        let rows = rows(&finished);
+        assert_eq!(rows[1].variant, "kernel-reno+resequence");
+        let again = |row: &RunRow| row.flow.sending.retransmits;
+        assert!(again(rows[0]) > 50, "{place:?}: {}", again(rows[0]));
+        assert!(again(rows[1]) < again(rows[0]) / 4, "{place:?}: {}", again(rows[1]));
+        let note = finished.comparison.notes.last().expect("counts of the resequencer");
+        assert!(note.starts_with("kernel-reno+resequence: "), "{note}");
+    }
 }

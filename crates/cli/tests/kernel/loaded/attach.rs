@@ -341,7 +341,7 @@ fn a_cgroup_has_it_until_detach() {
         ls /sys/fs/bpf",
     );
     let printed = text(&output);
-    assert!(printed.contains(r#""registered":true}"#), "{printed}");
+    assert!(printed.contains(r#""registered":true,"#), "{printed}");
     assert!(printed.contains("cgroup-N-choose congestion_control"), "{printed}");
     assert!(printed.contains("no such cgroup: expected the path of one of version 2"), "{printed}");
     assert!(printed.contains("unruffled is detached"), "{printed}");
