@@ -313,7 +313,13 @@ impl<T> FlowState<T> {
     }
 
     /// Records in the model of the path what an arrival shows.
-    fn learn(&mut self, arrival: Arrival, now: Instant, path: &mut PathModel, outlet: &mut Outlet<T>) {
+    fn learn(
+        &mut self,
+        arrival: Arrival,
+        now: Instant,
+        path: &mut PathModel,
+        outlet: &mut Outlet<T>,
+    ) {
         match arrival {
             Arrival::InOrder => path.in_order(),
             Arrival::Late { by, found, given_up } => {
