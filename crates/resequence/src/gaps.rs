@@ -201,6 +201,6 @@ impl Gap {
 }
 
 /// Returns whether TSval `a` is later than `b` (RFC 7323, section 5.2).
-pub(crate) fn is_after(a: u32, b: u32) -> bool {
+fn is_after(a: u32, b: u32) -> bool {
     a.wrapping_sub(b) as i32 > 0
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 
 use lru::LruCache;
-use unruffled_units::Instant;
+use unruffled_units::{Duration, Instant};
 
 use crate::flow::{Data, FlowState, Numbering, Outlet};
 use crate::hash::Keyed;
@@ -71,8 +71,8 @@ impl<T> Resequencer<T> {
                 flow.data(token, data, now, path, &mut self.outlet);
             }
             Role::Open { next } => {
-                flow.open(next, now, &mut self.outlet);
-                self.outlet.released.push_back(token);
+                let lag = if self.config.hold_handshake { path.terms().lag } else { Duration::ZERO };
+                flow.open(token, next, octets, lag, now, &mut self.outlet);
             }
             Role::Data { .. } | Role::Acknowledgement | Role::Close => {
                 self.outlet.released.push_back(token);
@@ -189,8 +189,8 @@ fn settle<T>(
     waits: &mut BTreeSet<(Instant, Flow)>,
     outlet: &mut Outlet<T>,
 ) {
-    let hold = path.hold(config.max_hold, now);
-    let next = flow.release(hold, path.known_round_trip(), now, outlet);
+    let terms = path.update(config.max_hold, now);
+    let next = flow.release(&terms, now, outlet);
     flow.forget(now, path);
     if next != flow.deadline {
         if let Some(former) = flow.deadline {
