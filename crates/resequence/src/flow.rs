@@ -382,7 +382,7 @@ impl<T> FlowState<T> {
                 if deadline > now {
                     return Some(deadline);
                 }
-                outlet.counters.given_up += self.gaps.give_up(start, now);
+                outlet.counters.given_up += self.gaps.give_up(next, start, now);
                 self.next = Some(start);
                 self.pace = None;
             } else if let (Some(pace), Some(nominal)) = (self.pace, first.nominal) {
@@ -420,8 +420,10 @@ impl<T> FlowState<T> {
             return 0;
         };
         let before = self.held.len();
-        if self.next.is_some_and(|next| first > next) {
-            outlet.counters.given_up += self.gaps.give_up(first, now);
+        if let Some(next) = self.next
+            && first > next
+        {
+            outlet.counters.given_up += self.gaps.give_up(next, first, now);
             self.next = Some(first);
         }
         while self.next.is_some_and(|next| !self.is_at_gap(next)) {

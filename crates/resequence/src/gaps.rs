@@ -139,13 +139,13 @@ impl Gaps {
         self.given_up -= usize::from(gap.is_some_and(|gap| gap.given_up.is_some()));
     }
 
-    /// Ends the wait for all numbers below `to`. Returns the number of gaps for which it ended.
-    pub(crate) fn give_up(&mut self, to: u64, now: Instant) -> u64 {
+    /// Ends the wait for the numbers from `next` to `to`, below which there is no other. Returns the number of
+    /// gaps for which it ended.
+    pub(crate) fn give_up(&mut self, next: u64, to: u64, now: Instant) -> u64 {
         let mut ended = 0;
-        for gap in self.gaps.range_mut(..to).rev().map(|(_, gap)| gap) {
-            if gap.given_up.is_some() {
-                break;
-            }
+        // A part that was sent again was given up before, without those around it.
+        let gaps = self.gaps.range_mut(next..to).map(|(_, gap)| gap);
+        for gap in gaps.filter(|gap| gap.given_up.is_none()) {
             gap.given_up = Some(now);
             self.given_up += 1;
             ended += 1;
