@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use unruffled_units::{Duration, Instant};
 
-use crate::gaps::{Arrival, Arriving, Gaps};
+use crate::gaps::{Arrival, Arriving, Gaps, is_after};
 use crate::held::Held;
 use crate::line::Line;
 use crate::pace::{Pace, Terms};
@@ -86,7 +86,6 @@ pub(crate) struct FlowState<T> {
     /// Packets that go on in the order of sending. What waits is here or in `held`, unless the flow has just
     /// begun to use the line.
     line: Line<T>,
-    uses_line: bool,
     /// Number of packets that were ever held.
     serial: u64,
     gaps: Gaps,
@@ -108,7 +107,6 @@ impl<T> FlowState<T> {
             highest: 0,
             held: BTreeMap::new(),
             line: Line::new(),
-            uses_line: false,
             serial: 0,
             gaps: Gaps::default(),
             opened: None,
@@ -152,7 +150,6 @@ impl<T> FlowState<T> {
         self.highest = BASE;
         self.gaps.clear();
         self.line.forget();
-        self.uses_line = false;
         self.stray = None;
     }
 
@@ -202,9 +199,9 @@ impl<T> FlowState<T> {
         let lag = self.pace.lag(&terms);
         let is_latest = data.timestamp.is_some_and(|sent| self.line.is_latest(sent));
         let sent = data.timestamp.map(|sent| self.line.note(sent));
-        let in_line = lag > Duration::ZERO || !self.line.is_empty();
-        if self.uses_line && !in_line {
-            self.end_line(now);
+        let in_line = lag > Duration::ZERO;
+        if !in_line {
+            self.leave_line(now, outlet);
         }
         // The common case: nothing is missing.
         if start == next && self.highest == next && !in_line {
@@ -221,17 +218,21 @@ impl<T> FlowState<T> {
             return self.hold(start, held, outlet);
         }
         let arrival = self.arrive(start, end, data.timestamp, now, path);
-        self.learn(arrival, now, path, outlet);
+        learn(arrival, now, path);
         let Data { timestamp, octets, .. } = data;
-        let nominal = match arrival {
-            Arrival::InOrder => Some(now),
-            Arrival::Late { by, .. } => Some(now - by),
-            Arrival::Resent | Arrival::Copy => None,
-        };
+        let mut nominal = None;
+        match arrival {
+            Arrival::InOrder => nominal = Some(now),
+            Arrival::Late { by, given_up, .. } => {
+                nominal = Some(now - by);
+                outlet.counters.late += 1;
+                outlet.counters.too_late += u64::from(given_up);
+            }
+            Arrival::Resent | Arrival::Copy => {}
+        }
         let mut held = Held { token, end, arrived: now, nominal, timestamp, octets };
         if in_line && let Some(sent) = sent {
             self.enter_line();
-            self.uses_line = true;
             held.nominal = Some(now);
             match self.line.join(sent, is_latest, start, held) {
                 Ok(()) => outlet.hold(octets),
@@ -239,9 +240,11 @@ impl<T> FlowState<T> {
             }
             return;
         }
-        if in_line {
-            // It has no timestamp, in contrast to those before it.
-            self.leave_line(now, outlet);
+        // A packet without a timestamp, in contrast to those before it.
+        self.leave_line(now, outlet);
+        if arrival == Arrival::Resent && self.holds_older(timestamp) {
+            // What was sent before a packet that was sent again goes on before it.
+            self.release_all(now, outlet);
         }
         let next = self.next.unwrap_or(start);
         // Below the next number, or the first that is missing.
@@ -287,6 +290,12 @@ impl<T> FlowState<T> {
         Arrival::InOrder
     }
 
+    /// Returns whether the first of the held packets was sent before `timestamp`.
+    fn holds_older(&self, timestamp: Option<u32>) -> bool {
+        let first = self.held.first_key_value().and_then(|(_, first)| first.timestamp);
+        first.zip(timestamp).is_some_and(|(first, sent)| is_after(sent, first))
+    }
+
     /// Moves what waits for gaps to the line.
     fn enter_line(&mut self) {
         while let Some((place, held)) = self.held.pop_first() {
@@ -295,20 +304,27 @@ impl<T> FlowState<T> {
         }
     }
 
-    /// Lets all that is in line go on.
-    fn leave_line(&mut self, now: Instant, outlet: &mut Outlet<T>) {
-        while let Some(held) = self.line.pop() {
-            outlet.release(held, now);
+    /// Lets the first packet in line go on.
+    fn release_first_in_line(&mut self, now: Instant, outlet: &mut Outlet<T>) {
+        let Some((number, held)) = self.line.pop() else { return };
+        let next = self.next.unwrap_or(number);
+        if number > next {
+            outlet.counters.given_up += self.gaps.give_up(next, number, now);
         }
-        self.end_line(now);
+        self.next = Some(next.max(held.end));
+        outlet.release(held, now);
     }
 
-    /// Begins to wait for gaps again, those up to now excepted.
-    fn end_line(&mut self, now: Instant) {
-        self.uses_line = false;
-        self.gaps.give_up(self.highest, now);
-        self.next = Some(self.highest);
-        self.pace.catch_up();
+    /// Lets what is in line wait for gaps again.
+    fn leave_line(&mut self, now: Instant, outlet: &mut Outlet<T>) {
+        while let Some((number, held)) = self.line.pop() {
+            if self.next.is_some_and(|next| held.end <= next) {
+                outlet.release(held, now);
+            } else {
+                self.serial += 1;
+                self.held.insert(Place { number, serial: self.serial }, held);
+            }
+        }
     }
 
     /// Holds a packet until all numbers below `number` have gone on.
@@ -321,29 +337,6 @@ impl<T> FlowState<T> {
     /// Returns whether no held packet goes on from `next`.
     fn is_at_gap(&self, next: u64) -> bool {
         self.held.first_key_value().is_none_or(|(place, _)| place.number > next)
-    }
-
-    /// Records in the model of the path what an arrival shows.
-    fn learn(
-        &mut self,
-        arrival: Arrival,
-        now: Instant,
-        path: &mut PathModel,
-        outlet: &mut Outlet<T>,
-    ) {
-        match arrival {
-            Arrival::InOrder => path.in_order(),
-            Arrival::Late { by, found, given_up } => {
-                path.late(by);
-                if found {
-                    path.found();
-                }
-                outlet.counters.late += 1;
-                outlet.counters.too_late += u64::from(given_up);
-            }
-            Arrival::Resent => path.lost(now),
-            Arrival::Copy => {}
-        }
     }
 
     /// Takes a packet whose number is too far away. The second of two that follow one another moves the flow
@@ -366,18 +359,14 @@ impl<T> FlowState<T> {
         now: Instant,
         outlet: &mut Outlet<T>,
     ) -> Option<Instant> {
-        if !self.line.is_empty() {
-            let lag = self.pace.lag(terms);
-            while !self.line.is_empty() {
-                if let Some(due) = self.line.due(lag, now) {
-                    return Some(due);
-                }
-                if let Some(held) = self.line.pop() {
-                    outlet.release(held, now);
-                }
+        let lag = self.pace.lag(terms);
+        while lag > Duration::ZERO && !self.line.is_empty() {
+            if let Some(due) = self.line.due(lag, now) {
+                return Some(due);
             }
-            return None;
+            self.release_first_in_line(now, outlet);
         }
+        self.leave_line(now, outlet);
         loop {
             let (&Place { number, .. }, first) = self.held.first_key_value()?;
             let next = self.next.unwrap_or(number);
@@ -388,7 +377,7 @@ impl<T> FlowState<T> {
                 if deadline > now {
                     return Some(deadline);
                 }
-                outlet.counters.given_up += self.gaps.give_up(number, now);
+                outlet.counters.given_up += self.gaps.give_up(next, number, now);
                 self.next = Some(number);
                 self.pace.restart(first.nominal.unwrap_or(now), now);
             } else if let Some(nominal) = first.nominal
@@ -416,21 +405,16 @@ impl<T> FlowState<T> {
     /// Releases the first run, without regard to its pace, or ends the wait for the first gap and releases
     /// the run behind it. Returns the number of packets that go on.
     pub(crate) fn give_up(&mut self, now: Instant, outlet: &mut Outlet<T>) -> usize {
-        if !self.line.is_empty() {
-            let released = self.line.len();
-            self.leave_line(now, outlet);
-            return released;
-        }
-        let Some((&Place { number: first, .. }, _)) = self.held.first_key_value() else {
-            return 0;
-        };
-        let before = self.held.len();
-        if self.next.is_some_and(|next| first > next) {
-            outlet.counters.given_up += self.gaps.give_up(first, now);
-            self.next = Some(first);
-        }
-        while self.next.is_some_and(|next| !self.is_at_gap(next)) {
-            self.release_first(&Terms::NONE, now, outlet);
+        let before = self.held.len() + self.line.len();
+        self.leave_line(now, outlet);
+        if let (Some(&Place { number: first, .. }), Some(next)) = (self.held.keys().next(), self.next) {
+            if first > next {
+                outlet.counters.given_up += self.gaps.give_up(next, first, now);
+                self.next = Some(first);
+            }
+            while self.next.is_some_and(|next| !self.is_at_gap(next)) {
+                self.release_first(&Terms::NONE, now, outlet);
+            }
         }
         before - self.held.len()
     }
@@ -441,10 +425,30 @@ impl<T> FlowState<T> {
         self.pace.catch_up();
     }
 
-    /// Forgets what is too old to matter.
-    pub(crate) fn forget(&mut self, now: Instant, path: &mut PathModel) {
-        for _ in 0..self.gaps.forget(now) {
+    /// Forgets what is too old to matter, and gaps beyond a number of `limit`.
+    pub(crate) fn forget(&mut self, limit: usize, now: Instant, path: &mut PathModel) {
+        for _ in 0..self.gaps.forget(limit, now) {
             path.lost(now);
         }
+    }
+
+    /// Returns the number of gaps that are remembered.
+    pub(crate) fn gaps(&self) -> usize {
+        self.gaps.len()
+    }
+}
+
+/// Records in the model of the path what an arrival shows.
+fn learn(arrival: Arrival, now: Instant, path: &mut PathModel) {
+    match arrival {
+        Arrival::InOrder => path.in_order(),
+        Arrival::Late { by, found, .. } => {
+            path.late(by);
+            if found {
+                path.found();
+            }
+        }
+        Arrival::Resent => path.lost(now),
+        Arrival::Copy => {}
     }
 }

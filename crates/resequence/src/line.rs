@@ -104,11 +104,12 @@ impl<T> Line<T> {
     pub(crate) fn due(&self, lag: Duration, now: Instant) -> Option<Instant> {
         let (_, first) = self.packets.first_key_value()?;
         let due = first.nominal.unwrap_or(first.arrived) + lag;
-        (due > now + QUANTUM).then_some(due)
+        // Small beside the lag, which is hardly more than what the late packets need.
+        (due > now + QUANTUM.min(lag / 32)).then_some(due)
     }
 
-    /// Removes the first packet.
-    pub(crate) fn pop(&mut self) -> Option<Held<T>> {
-        self.packets.pop_first().map(|(_, packet)| packet)
+    /// Removes the first packet, and returns it with its first number.
+    pub(crate) fn pop(&mut self) -> Option<(u64, Held<T>)> {
+        self.packets.pop_first().map(|(turn, packet)| (turn.number, packet))
     }
 }
