@@ -7,7 +7,7 @@ use unruffled_units::{Duration, Instant};
 use crate::gaps::{Arrival, Arriving, Gaps, is_after};
 use crate::held::Held;
 use crate::line::Line;
-use crate::pace::{Pace, Terms};
+use crate::pace::{Pace, QUANTUM, Terms};
 use crate::path::PathModel;
 use crate::{Counters, Load};
 
@@ -360,8 +360,14 @@ impl<T> FlowState<T> {
         outlet: &mut Outlet<T>,
     ) -> Option<Instant> {
         let lag = self.pace.lag(terms);
-        while lag > Duration::ZERO && !self.line.is_empty() {
-            if let Some(due) = self.line.due(lag, now) {
+        while lag > Duration::ZERO
+            && let Some((number, due)) = self.line.first(lag)
+        {
+            let next = self.next.unwrap_or(number);
+            let gap = if number > next { self.gaps.waiting(next) } else { None };
+            let due = gap.map_or(due, |opened| due.max(opened + terms.hold));
+            // Small beside the lag, which is hardly more than what the late packets need.
+            if due > now + QUANTUM.min(lag / 32) {
                 return Some(due);
             }
             self.release_first_in_line(now, outlet);
@@ -407,7 +413,9 @@ impl<T> FlowState<T> {
     pub(crate) fn give_up(&mut self, now: Instant, outlet: &mut Outlet<T>) -> usize {
         let before = self.held.len() + self.line.len();
         self.leave_line(now, outlet);
-        if let (Some(&Place { number: first, .. }), Some(next)) = (self.held.keys().next(), self.next) {
+        if let (Some(&Place { number: first, .. }), Some(next)) =
+            (self.held.keys().next(), self.next)
+        {
             if first > next {
                 outlet.counters.given_up += self.gaps.give_up(next, first, now);
                 self.next = Some(first);

@@ -12,7 +12,6 @@ use std::ops::Bound;
 use unruffled_units::{Duration, Instant};
 
 use crate::held::Held;
-use crate::pace::QUANTUM;
 
 /// Place in the order of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,10 +34,6 @@ pub(crate) struct Line<T> {
 impl<T> Line<T> {
     pub(crate) fn new() -> Self {
         Self { packets: BTreeMap::new(), latest: None, serial: 0 }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.packets.is_empty()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -100,12 +95,10 @@ impl<T> Line<T> {
         self.packets.insert(Turn { sent, number, serial: self.serial }, packet);
     }
 
-    /// Returns when the first packet goes on, if it must still wait.
-    pub(crate) fn due(&self, lag: Duration, now: Instant) -> Option<Instant> {
-        let (_, first) = self.packets.first_key_value()?;
-        let due = first.nominal.unwrap_or(first.arrived) + lag;
-        // Small beside the lag, which is hardly more than what the late packets need.
-        (due > now + QUANTUM.min(lag / 32)).then_some(due)
+    /// Returns the first number of the first packet, and when it goes on.
+    pub(crate) fn first(&self, lag: Duration) -> Option<(u64, Instant)> {
+        let (turn, first) = self.packets.first_key_value()?;
+        Some((turn.number, first.nominal.unwrap_or(first.arrived) + lag))
     }
 
     /// Removes the first packet, and returns it with its first number.

@@ -15,8 +15,8 @@ use crate::{Config, Counters, Flow, Load, Packet, Path, PathState, Protocol, Rol
 /// Maximum number of gaps that a flow remembers after the wait for them ended.
 const MAX_GAPS_OF_A_FLOW: usize = 16_384;
 
-/// Number of gaps of all flows from which on each remembers few: 16 MiB.
-const MAX_GAPS: usize = 1 << 18;
+/// Number of gaps of all flows from which on each remembers few.
+const MAX_GAPS: usize = 1 << 17;
 
 /// Maximum number of gaps that a flow remembers then.
 const FEW_GAPS: usize = 64;
