@@ -153,6 +153,8 @@ impl<T> FlowState<T> {
         self.begin(u64::from(next));
         self.opened = Some(now);
         self.is_new = true;
+        // The sender's clock may begin anew with each connection (RFC 7323, section 5.4).
+        self.latest_sent = None;
     }
 
     /// Returns the time since the SYN, at the first packet after it.
@@ -341,13 +343,13 @@ impl<T> FlowState<T> {
     ///
     /// A receiver drops what was sent before the latest data in order (PAWS, RFC 7323, section 5).
     fn place_in_time(&self, sent: u32, now: Instant) -> Option<(u64, Instant)> {
-        let is_newer = |held: &Held<T>| held.timestamp.is_some_and(|held| is_after(held, sent));
-        let newer = self.held.iter().find(|(_, held)| is_newer(held));
-        if let Some((place, held)) = newer {
-            return Some((place.number, held.nominal.unwrap_or(now)));
+        if self.latest_sent.is_none_or(|latest| !is_after(latest, sent)) {
+            return Some((self.highest, now));
         }
-        let is_latest = self.latest_sent.is_none_or(|latest| !is_after(latest, sent));
-        is_latest.then_some((self.highest, now))
+        let is_newer = |held: &Held<T>| held.timestamp.is_some_and(|held| is_after(held, sent));
+        let (place, held) = self.held.iter().find(|(_, held)| is_newer(held))?;
+        // What is behind it must not wait for its pace.
+        Some((place.number, held.nominal.unwrap_or(held.arrived)))
     }
 
     /// Takes a packet whose number is too far away. The second of two that follow one another moves the flow
@@ -377,9 +379,8 @@ impl<T> FlowState<T> {
             let next = self.next.unwrap_or(start);
             if start > next {
                 // A gap for which the wait has ended needs no other.
-                let since = self.gaps.waiting(next).unwrap_or(Instant::ZERO);
-                let deadline = since + hold;
-                if deadline > now {
+                let deadline = self.gaps.waiting(next).map(|since| since + hold);
+                if let Some(deadline) = deadline.filter(|&deadline| deadline > now) {
                     return Some(deadline);
                 }
                 outlet.counters.given_up += self.gaps.give_up(next, start, now);
