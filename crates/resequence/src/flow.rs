@@ -32,6 +32,8 @@ pub(crate) struct Outlet<T> {
     pub(crate) released: VecDeque<T>,
     pub(crate) counters: Counters,
     pub(crate) load: Load,
+    /// Number of the gaps of all flows.
+    pub(crate) gaps: usize,
 }
 
 /// A packet that waits.
@@ -89,6 +91,8 @@ pub(crate) struct FlowState<T> {
     /// Number of packets that were ever held.
     serial: u64,
     gaps: Gaps,
+    /// Number of its gaps in the count of all.
+    counted_gaps: usize,
     /// Arrival of the latest SYN, until another packet arrives.
     opened: Option<Instant>,
     /// Time at which its first wait ends, as it is in the table of all waits.
@@ -138,6 +142,7 @@ impl<T> FlowState<T> {
             held: BTreeMap::new(),
             serial: 0,
             gaps: Gaps::default(),
+            counted_gaps: 0,
             opened: None,
             deadline: None,
             stray: None,
@@ -439,10 +444,18 @@ impl<T> FlowState<T> {
         self.pace = None;
     }
 
-    /// Forgets what is too old to matter.
-    pub(crate) fn forget(&mut self, now: Instant, path: &mut PathModel) {
+    /// Forgets what is too old to matter, and counts the gaps that remain.
+    pub(crate) fn forget(&mut self, now: Instant, path: &mut PathModel, outlet: &mut Outlet<T>) {
         for _ in 0..self.gaps.forget(now) {
             path.lost(now);
         }
+        outlet.gaps = outlet.gaps - self.counted_gaps + self.gaps.len();
+        self.counted_gaps = self.gaps.len();
+    }
+
+    /// Ends all waits of a flow that is forgotten.
+    pub(crate) fn close(mut self, now: Instant, outlet: &mut Outlet<T>) {
+        self.release_all(now, outlet);
+        outlet.gaps -= self.counted_gaps;
     }
 }

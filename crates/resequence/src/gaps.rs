@@ -169,6 +169,11 @@ impl Gaps {
         lost
     }
 
+    /// Returns the number of gaps.
+    pub(crate) fn len(&self) -> usize {
+        self.gaps.len()
+    }
+
     /// Forgets all gaps.
     pub(crate) fn clear(&mut self) {
         self.gaps.clear();

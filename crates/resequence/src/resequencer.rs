@@ -12,6 +12,10 @@ use crate::hash::Keyed;
 use crate::path::PathModel;
 use crate::{Config, Counters, Flow, Load, Packet, Path, PathState, Protocol, Role};
 
+/// Maximum number of gaps in the numbers of all flows, which take some 16 MiB. At the limit the flow that was
+/// idle for longest is forgotten.
+const MAX_GAPS: usize = 1 << 17;
+
 /// Holds packets until they are in order.
 ///
 /// `T` stands for a packet: what [`handle`](Self::handle) takes comes out of
@@ -38,6 +42,7 @@ impl<T> Resequencer<T> {
                 released: VecDeque::new(),
                 counters: Counters::default(),
                 load: Load::default(),
+                gaps: 0,
             },
             config,
         }
@@ -48,9 +53,9 @@ impl<T> Resequencer<T> {
         let Packet { flow: key, role, octets } = *packet;
         self.outlet.counters.packets += 1;
         if role == Role::Close {
-            if let Some(mut flow) = self.flows.pop(&key) {
-                flow.release_all(now, &mut self.outlet);
+            if let Some(flow) = self.flows.pop(&key) {
                 self.drop_wait(&key, &flow);
+                flow.close(now, &mut self.outlet);
             }
             return self.outlet.released.push_back(token);
         }
@@ -79,6 +84,9 @@ impl<T> Resequencer<T> {
             }
         }
         settle(key, flow, path, &self.config, now, &mut self.waits, &mut self.outlet);
+        while self.outlet.gaps > MAX_GAPS && self.flows.len() > 1 {
+            self.evict_flow(now);
+        }
         while self.outlet.load.octets > self.config.budget
             || self.outlet.load.packets > self.config.max_packets
         {
@@ -90,9 +98,9 @@ impl<T> Resequencer<T> {
 
     /// Forgets the flow that was idle for longest. What it held goes on.
     fn evict_flow(&mut self, now: Instant) {
-        if let Some((key, mut flow)) = self.flows.pop_lru() {
-            flow.release_all(now, &mut self.outlet);
+        if let Some((key, flow)) = self.flows.pop_lru() {
             self.drop_wait(&key, &flow);
+            flow.close(now, &mut self.outlet);
             self.outlet.counters.flows_evicted += 1;
         }
     }
@@ -191,7 +199,7 @@ fn settle<T>(
 ) {
     let hold = path.hold(config.max_hold, now);
     let next = flow.release(hold, path.known_round_trip(), now, outlet);
-    flow.forget(now, path);
+    flow.forget(now, path, outlet);
     if next != flow.deadline {
         if let Some(former) = flow.deadline {
             waits.remove(&(former, key));
