@@ -42,6 +42,8 @@ struct Held<T> {
     token: T,
     end: u64,
     arrived: Instant,
+    /// Earliest arrival of this packet and those behind it.
+    earliest: Instant,
     /// Arrival, or that of the first packet that overtook it, which does not decrease along the numbers;
     /// `None` for a packet that was sent again, which keeps no pace.
     nominal: Option<Instant>,
@@ -93,6 +95,8 @@ pub(crate) struct FlowState<T> {
     gaps: Gaps,
     /// Number of its gaps in the count of all.
     counted_gaps: usize,
+    /// First number after the latest SYN.
+    initial: Option<u32>,
     /// Arrival of the latest SYN, until another packet arrives.
     opened: Option<Instant>,
     /// Time at which its first wait ends, as it is in the table of all waits.
@@ -143,6 +147,7 @@ impl<T> FlowState<T> {
             serial: 0,
             gaps: Gaps::default(),
             counted_gaps: 0,
+            initial: None,
             opened: None,
             deadline: None,
             stray: None,
@@ -152,8 +157,11 @@ impl<T> FlowState<T> {
         }
     }
 
-    /// Begins anew at `next`, on a SYN.
+    /// Begins anew at `next`, on a SYN. A copy of the latest SYN changes nothing.
     pub(crate) fn open(&mut self, next: u32, now: Instant, outlet: &mut Outlet<T>) {
+        if self.initial.replace(next) == Some(next) {
+            return;
+        }
         self.release_all(now, outlet);
         self.begin(u64::from(next));
         self.opened = Some(now);
@@ -234,7 +242,15 @@ impl<T> FlowState<T> {
                 if pace.due(now, path.known_round_trip()) > now + QUANTUM {
                     let Data { timestamp, octets, .. } = data;
                     let nominal = Some(now);
-                    let held = Held { token, end, arrived: now, nominal, timestamp, octets };
+                    let held = Held {
+                        token,
+                        end,
+                        arrived: now,
+                        earliest: now,
+                        nominal,
+                        timestamp,
+                        octets,
+                    };
                     return self.hold(start, true, held, outlet);
                 }
                 self.pace = None;
@@ -279,7 +295,7 @@ impl<T> FlowState<T> {
             Arrival::Late { by, .. } => Some(now - by),
             Arrival::Resent | Arrival::Copy => None,
         };
-        let held = Held { token, end, arrived: now, nominal, timestamp, octets };
+        let held = Held { token, end, arrived: now, earliest: now, nominal, timestamp, octets };
         if arrival == Arrival::Resent
             && let Some(sent) = timestamp
             && let Some((number, nominal)) = self.place_in_time(sent, now)
@@ -311,7 +327,10 @@ impl<T> FlowState<T> {
         outlet.load.octets += u64::from(packet.octets);
         outlet.counters.held += 1;
         self.serial += 1;
-        self.held.insert(Place { number, is_first_transmission, serial: self.serial }, packet);
+        let place = Place { number, is_first_transmission, serial: self.serial };
+        let behind = self.held.range(place..).next();
+        let earliest = behind.map_or(packet.arrived, |(_, held)| held.earliest.min(packet.arrived));
+        self.held.insert(place, Held { earliest, ..packet });
     }
 
     /// Returns whether no held packet goes on from `next`.
@@ -353,7 +372,6 @@ impl<T> FlowState<T> {
         }
         let is_newer = |held: &Held<T>| held.timestamp.is_some_and(|held| is_after(held, sent));
         let (place, held) = self.held.iter().find(|(_, held)| is_newer(held))?;
-        // What is behind it must not wait for its pace.
         Some((place.number, held.nominal.unwrap_or(held.arrived)))
     }
 
@@ -392,7 +410,7 @@ impl<T> FlowState<T> {
                 self.next = Some(start);
                 self.pace = None;
             } else if let (Some(pace), Some(nominal)) = (self.pace, first.nominal) {
-                let due = pace.due(nominal, round_trip).min(first.arrived + hold);
+                let due = pace.due(nominal, round_trip).min(first.earliest + hold);
                 if due > now + QUANTUM {
                     return Some(due);
                 }

@@ -59,6 +59,10 @@ impl<T> Resequencer<T> {
             }
             return self.outlet.released.push_back(token);
         }
+        // An upload has acknowledgements alone, and needs no place among the flows.
+        if role == Role::Acknowledgement && !self.flows.contains(&key) {
+            return self.outlet.released.push_back(token);
+        }
         if self.flows.len() >= self.config.max_flows.max(1) && !self.flows.contains(&key) {
             self.evict_flow(now);
         }
