@@ -119,7 +119,7 @@ fn numbers() -> impl Strategy<Value = u64> {
         [0, 1, u64::MAX, u64::MAX - 1, 1 << 31, 1 << 32, (1 << 32) - 1, 1 << 63, 1 << 40];
     prop_oneof![
         12 => (0..40_u64).prop_map(|n| 500 * n),
-        3 => (0..60_u64),
+        3 => 0..60_u64,
         2 => (0..20_u64).prop_map(|n| (500 * n).wrapping_sub(5000)),
         2 => (0..20_u64).prop_map(|n| (500 * n).wrapping_sub(5000) & 0xffff_ffff),
         1 => (0..200_u64).prop_map(|n| n << 20),
