@@ -122,6 +122,7 @@ bench: build
 	@peers/ns2/speed.sh $(UNRUFFLED)
 	@$(UNRUFFLED) bench sim crates/lab/speed/many.toml
 	$(CARGO) bench --locked -p unruffled-tcp --bench senders
+	$(CARGO) bench --locked -p unruffled-resequence --bench packets
 
 KERNEL_FEATURES := $$(scripts/features.sh unruffled-kernel)
 claims:

@@ -21,7 +21,7 @@ pub struct Counters {
     pub given_up: u64,
     /// Packets that went on early because the budget was used up.
     pub over_budget: u64,
-    /// Flows that were forgotten at the limit of flows.
+    /// Flows that were forgotten at the limit of flows, or of the gaps in their numbers.
     pub flows_evicted: u64,
     /// Sum of the times for which packets were held.
     pub held_time: Duration,

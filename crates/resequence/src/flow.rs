@@ -89,6 +89,8 @@ pub(crate) struct FlowState<T> {
     /// Number of packets that were ever held.
     serial: u64,
     gaps: Gaps,
+    /// Number after the latest SYN.
+    initial: Option<u32>,
     /// Arrival of the latest SYN, until another packet arrives.
     opened: Option<Instant>,
     /// Time at which its first wait ends, as it is in the table of all waits.
@@ -109,6 +111,7 @@ impl<T> FlowState<T> {
             line: Line::new(),
             serial: 0,
             gaps: Gaps::default(),
+            initial: None,
             opened: None,
             deadline: None,
             stray: None,
@@ -126,6 +129,11 @@ impl<T> FlowState<T> {
         now: Instant,
         outlet: &mut Outlet<T>,
     ) {
+        if self.initial.replace(next) == Some(next) {
+            // A copy of the latest SYN changes nothing.
+            self.opened = self.opened.map(|_| now);
+            return outlet.released.push_back(token);
+        }
         self.release_all(now, outlet);
         self.begin(u64::from(next));
         self.pace.begin(now);
@@ -298,7 +306,8 @@ impl<T> FlowState<T> {
 
     /// Moves what waits for gaps to the line.
     fn enter_line(&mut self) {
-        while let Some((place, held)) = self.held.pop_first() {
+        // From the end, so that those behind a packet are in line before it.
+        while let Some((place, held)) = self.held.pop_last() {
             let sent = held.timestamp.map_or(i64::MIN, |sent| self.line.note(sent));
             self.line.take_over(sent, place.number, held);
         }

@@ -76,21 +76,33 @@ impl<T> Line<T> {
         number: u64,
         mut packet: Held<T>,
     ) -> Result<(), Held<T>> {
-        if !is_latest {
-            let last = Turn { sent, number: u64::MAX, serial: u64::MAX };
-            let later = (Bound::Excluded(last), Bound::Unbounded);
-            match self.packets.range(later).next() {
-                Some((_, first)) => packet.nominal = first.nominal,
-                None => return Err(packet),
-            }
+        match self.nominal_behind(sent, number) {
+            // None that overtook it has gone on before it should have.
+            Some(nominal) => packet.nominal = Some(nominal),
+            None if is_latest => {}
+            None => return Err(packet),
         }
-        self.serial += 1;
-        self.packets.insert(Turn { sent, number, serial: self.serial }, packet);
+        self.insert(sent, number, packet);
         Ok(())
     }
 
-    /// Puts a packet in line as it is, from a wait for a gap.
-    pub(crate) fn take_over(&mut self, sent: i64, number: u64, packet: Held<T>) {
+    /// Puts a packet in line as it is, from a wait for a gap. Those behind it are in line.
+    pub(crate) fn take_over(&mut self, sent: i64, number: u64, mut packet: Held<T>) {
+        let own = packet.nominal.unwrap_or(packet.arrived);
+        packet.nominal =
+            Some(self.nominal_behind(sent, number).map_or(own, |behind| own.min(behind)));
+        self.insert(sent, number, packet);
+    }
+
+    /// Returns when the packet behind a place should have arrived.
+    fn nominal_behind(&self, sent: i64, number: u64) -> Option<Instant> {
+        let place = Turn { sent, number, serial: u64::MAX };
+        let behind = (Bound::Excluded(place), Bound::Unbounded);
+        let (_, first) = self.packets.range(behind).next()?;
+        Some(first.nominal.unwrap_or(first.arrived))
+    }
+
+    fn insert(&mut self, sent: i64, number: u64, packet: Held<T>) {
         self.serial += 1;
         self.packets.insert(Turn { sent, number, serial: self.serial }, packet);
     }

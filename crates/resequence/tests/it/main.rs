@@ -2,6 +2,7 @@
 
 mod budget;
 mod decode;
+mod hostile;
 mod learning;
 mod order;
 mod properties;

@@ -7,4 +7,5 @@ pub mod decode;
 mod input;
 mod numbers;
 mod ranges;
+pub mod resequence;
 pub mod stack;

@@ -1,10 +1,12 @@
 //! The corpus leads connections into every state, so that the fuzzer starts from each.
 
+use std::collections::BTreeSet;
 use std::fs;
 
+use unruffled_resequence::{Counters, Protocol};
 use unruffled_stack::codec::Malformed;
 use unruffled_tcp::State;
-use unruffled_wire_fuzz::{capture, connection, decode, stack};
+use unruffled_wire_fuzz::{capture, connection, decode, resequence, stack};
 
 const STATES: [State; 11] = [
     State::Closed,
@@ -56,4 +58,23 @@ fn the_corpus_has_valid_packets_and_invalid_ones_for_every_reason() {
 fn the_results_for_captures_are_consistent() {
     let packets: Vec<Option<u64>> = inputs("capture").map(|input| capture::run(&input)).collect();
     assert!(packets.iter().flatten().any(|&packets| packets > 10), "{packets:?}");
+}
+
+#[test]
+fn the_corpus_has_packets_of_all_protocols_that_meet_all_bounds() {
+    let seen: Vec<resequence::Seen> =
+        inputs("resequence").map(|input| resequence::run(&input)).collect();
+    let protocols: BTreeSet<Option<Protocol>> =
+        seen.iter().flat_map(|seen| seen.protocols.iter().copied()).collect();
+    for protocol in [Protocol::Tcp, Protocol::WireGuard, Protocol::Esp, Protocol::OpenVpn] {
+        assert!(protocols.contains(&Some(protocol)), "{protocol:?}");
+    }
+    assert!(protocols.contains(&None));
+    let counts: Vec<Counters> = seen.iter().map(|seen| seen.counters).collect();
+    assert!(counts.iter().any(|counters| counters.held > 0));
+    assert!(counts.iter().any(|counters| counters.late > 0));
+    assert!(counts.iter().any(|counters| counters.too_late > 0));
+    assert!(counts.iter().any(|counters| counters.given_up > 0));
+    assert!(counts.iter().any(|counters| counters.over_budget > 0));
+    assert!(counts.iter().any(|counters| counters.flows_evicted > 0));
 }
