@@ -93,7 +93,9 @@ pub fn render(
         let place = place(direction);
         text += &format!("\n{} {} to {}, {place}\n", i + 1, direction.from, direction.to);
         let verdict = [&transfer.verdict.text].into_iter().cloned();
-        for line in verdict.chain(transfer.cost_in_words()) {
+        let remedy = advice::remedy_in_words(direction, transfer.verdict.cause);
+        let remedy = remedy.map(ToOwned::to_owned);
+        for line in verdict.chain(transfer.cost_in_words()).chain(remedy) {
             text += &text::wrapped(&line, width, "  ");
         }
     }

@@ -12,7 +12,7 @@ use unruffled_units::count;
 use super::page::{page, style};
 use super::palette::LATE;
 use super::plot::{self, Axes};
-use crate::advice::{Step, for_largest};
+use crate::advice::{Step, for_largest, remedy_in_words};
 use crate::analysis::{heads, place, row, udp_row};
 use crate::text::grouped;
 use crate::transfer::Transfer;
@@ -130,6 +130,7 @@ fn shown(number: usize, transfer: &Transfer<'_>) -> Value {
         place => place(direction),
         verdict => transfer.verdict.text.as_str(),
         cost => transfer.cost_in_words(),
+        remedy => remedy_in_words(direction, transfer.verdict.cause),
         drawn => is_drawn(transfer),
         thinned => direction.charts.drawing.as_ref().and_then(thinned),
         rtt_drawn => !direction.rtt.over_time.is_empty(),
