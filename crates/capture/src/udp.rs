@@ -148,7 +148,8 @@ impl UdpConversation {
     /// Returns the summary of the conversation in a capture that begins at `start`.
     pub(crate) fn summary(&self, start: Instant) -> UdpPair {
         let [client, server] = &self.directions;
-        let tunnels = [client, server].map(UdpDirection::tunnel);
+        let is_quic = self.version.is_some();
+        let tunnel = [client, server].into_iter().find_map(UdpDirection::tunnel);
         let version = self.version.map(|version| match version {
             QUIC_V1 => "1".to_owned(),
             QUIC_V2 => "2".to_owned(),
@@ -160,8 +161,9 @@ impl UdpConversation {
             start_s: self.first.since(start).as_secs_f64(),
             duration_s: self.last.since(self.first).as_secs_f64(),
             quic_version: version,
-            tunnel: tunnels.into_iter().flatten().next(),
-            tunnel_reordering: [client, server].map(UdpDirection::tunnel_reordering),
+            tunnel: tunnel.filter(|_| !is_quic),
+            tunnel_reordering: [client, server]
+                .map(|direction| direction.tunnel_reordering().filter(|_| !is_quic)),
             handshake_rtt_ms: self.handshake.rtt.map(Duration::as_millis_f64),
             datagrams: [client.datagrams, server.datagrams],
             payload_bytes: [client.payload, server.payload],

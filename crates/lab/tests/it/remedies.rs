@@ -1,7 +1,10 @@
 //! The goodput that each remedy gives, as an analysis of a capture estimates it, compared with simulations
 //! of the same path with that remedy. Captures are made at the sender, at the receiver and between them.
 
-use unruffled_capture::{Analysis, Analyzer, Frame, Limits, Packet, Place, Source, decode, read};
+use unruffled_capture::{
+    Analysis, Analyzer, Datagram, Frame, Limits, Packet, Place, Source, Transport, Tunnel,
+    TunnelPacket, decode, read,
+};
 use unruffled_lab::advice::{Action, Remedy, Step, plan, remedy_here};
 use unruffled_lab::analysis::{json, render};
 use unruffled_lab::cancel::never;
@@ -167,5 +170,52 @@ fn a_transfer_whose_packets_keep_their_order_has_no_price_and_no_remedy() {
         let json = json("c", &analysis, &found, &steps, None);
         assert!(json.contains("\"remedy_here\":null") && !json.contains("resequence"), "{json}");
         assert_eq!(found[0].direction.reordering().hold_ms, Some(0.0), "nothing is late");
+    }
+}
+
+/// Adds the packets of the tunnel that carries the data.
+fn tunnelled(packets: &[Packet], lacks: usize) -> Vec<Packet> {
+    let data = packets.iter().filter(|packet| packet.to.port() == RECEIVER_PORT);
+    let outer = data.skip(lacks).zip(0..).map(|(packet, number)| {
+        let tunnel = Some(TunnelPacket { tunnel: Tunnel::WireGuard, context: 7, number });
+        let datagram = Datagram { len: packet.length + 32, tunnel, ..Datagram::default() };
+        Packet {
+            from: "203.0.113.1:51820".parse().expect("an address"),
+            to: "203.0.113.2:51820".parse().expect("an address"),
+            transport: Transport::Udp(datagram),
+            ..packet.clone()
+        }
+    });
+    let mut all: Vec<_> = packets.iter().cloned().chain(outer).collect();
+    all.sort_by_key(|packet| packet.at);
+    all
+}
+
+#[test]
+fn a_tunnel_that_carries_the_transfer_is_an_option_of_resequence() {
+    let packets = packets_at(End::Receiver, &scenario("few-late", &[]));
+    let half = packets.len() / 3;
+    for (lacks, tunnel) in [(0, Some(Tunnel::WireGuard)), (half, None)] {
+        let analysis = analysed(&tunnelled(&packets, lacks));
+        let found = transfers(&analysis);
+        assert_eq!(found[0].tunnel, tunnel);
+        let steps = plan("c", &found, None);
+        let expected = match tunnel {
+            Some(_) => "sudo unruffled resequence --tunnel wireguard",
+            None => "sudo unruffled resequence",
+        };
+        assert_eq!(steps[0].advice.command(), expected);
+        let json = json("c", &analysis, &found, &steps, None);
+        let key = tunnel.map_or("null", |_| "\"wireguard\"");
+        assert!(
+            json.contains(&format!("\"remedy_here\":\"resequence\",\"tunnel\":{key}")),
+            "{json}"
+        );
+        let text = render("c", &analysis, &found, &steps, 1000);
+        assert!(
+            text.contains("WireGuard tunnel, 203.0.113.1:51820 to 203.0.113.2:51820: "),
+            "{text}"
+        );
+        assert!(text.contains("Its packets kept their order up to this host."), "{text}");
     }
 }
