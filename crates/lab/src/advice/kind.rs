@@ -203,13 +203,14 @@ impl Advice {
             Self::ShowStatus => "see what it holds back while the transfer runs.",
             Self::Resequence { forwards, tunnel } => return resequence(*forwards, *tunnel),
             Self::DisableTimestamps { at: Role::Sender | Role::Gateway } => {
-                "only if `attach` is refused, and the receiver cannot have `resequence`: do without timestamps. Packets are late by much less than \
-                 a round trip, where that was faster in races. `=1` undoes it."
+                "only if `attach` is refused, and the receiver cannot have `resequence`: do without timestamps. \
+                 Packets are late by much less than a round trip, where that was faster in races. `=1` \
+                 undoes it."
             }
             Self::DisableTimestamps { at: Role::Receiver } => {
                 "only if the sender cannot have `attach`, and `resequence` is refused here: do without \
-                 timestamps, which an end may refuse. Packets are late by much less than a round trip, where that was faster in \
-                 races. `=1` undoes it."
+                 timestamps, which an end may refuse. Packets are late by much less than a round trip, where \
+                 that was faster in races. `=1` undoes it."
             }
             Self::WriteReport { .. } => {
                 "If others run the sender: a page that shows them what slows it."
