@@ -239,7 +239,8 @@ fn resequence(forwards: bool, tunnel: Option<Tunnel>) -> String {
         true => {
             "if it forwards these packets as a gateway, put them in order on their way, so that any sender \
              keeps its speed (Linux; the command says what is missing). It runs until Ctrl-C, which \
-             undoes it. Where the sender has `attach`, it is not necessary."
+             undoes it. If the gateway translates addresses (NAT), leave out `--forward`. Where the \
+             sender has `attach`, it is not necessary."
         }
     }
     .to_owned();
