@@ -8,6 +8,9 @@ pub struct Config {
     /// Maximum time for which a packet is held. Default: 1 s, the minimum of the retransmission timeout
     /// in RFC 6298: a sender that receives no acknowledgement for longer sends again in any case.
     pub max_hold: Duration,
+    /// Whether SYNs are held as the first data of a connection are. Default: no, since it delays every new
+    /// connection. BBR takes the round trip of the handshake for that of the path for ten seconds.
+    pub hold_handshake: bool,
     /// Maximum sum of [`Packet::octets`](crate::Packet::octets) held. Default: 128 MiB. At the limit the
     /// packets whose wait would end first go on, in order.
     pub budget: u64,
@@ -27,6 +30,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             max_hold: Duration::from_secs(1),
+            hold_handshake: false,
             budget: 128 << 20,
             max_packets: 32_768,
             max_flows: 65_536,

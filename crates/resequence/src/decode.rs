@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use etherparse::{IpNumber, LaxIpSlice, TcpOptionElement, TcpOptionsIterator};
+use etherparse::{IpNumber, LaxIpSlice};
 
 use crate::{Flow, Packet, Protocol, Role};
 
@@ -108,12 +108,18 @@ fn tcp(bytes: &[u8], length: u32, ends: Ends) -> Option<(Flow, Role)> {
     Some((flow, role))
 }
 
-/// Returns TSval (RFC 7323, section 3.2), if the options before it can be read.
-fn tsval(options: &[u8]) -> Option<u32> {
-    TcpOptionsIterator::from_slice(options).find_map(|option| match option {
-        Ok(TcpOptionElement::Timestamp(value, _)) => Some(value),
-        _ => None,
-    })
+/// Returns TSval (RFC 7323, section 3.2), if the options before it can be read. Other options are skipped by
+/// their lengths.
+fn tsval(mut options: &[u8]) -> Option<u32> {
+    loop {
+        options = match *options {
+            // No-operation.
+            [1, ref rest @ ..] => rest,
+            [8, 10, a, b, c, d, ..] => return Some(u32::from_be_bytes([a, b, c, d])),
+            [kind, length, ..] if kind != 0 && length >= 2 => options.get(usize::from(length)..)?,
+            _ => return None,
+        }
+    }
 }
 
 fn udp(bytes: &[u8], length: u32, ends: Ends, tunnels: Tunnels) -> Option<(Flow, Role)> {
@@ -133,11 +139,12 @@ fn udp(bytes: &[u8], length: u32, ends: Ends, tunnels: Tunnels) -> Option<(Flow,
 }
 
 /// Reads a transport data message of WireGuard: type 4 and three zeros, the receiver's index, the counter
-/// (both in little endian), and encrypted data padded to 16 octets with a tag of 16.
+/// (both in little endian), and encrypted data with a tag of 16 octets. The data are padded to 16 octets, but
+/// not beyond the tunnel's MTU, so that full packets may have any length.
 fn wireguard(payload: &[u8], length: u32, ports: (u16, u16), ends: Ends) -> Option<(Flow, Role)> {
     let head: &[u8; 16] = payload.first_chunk()?;
     let [4, 0, 0, 0, i0, i1, i2, i3, counter @ ..] = *head else { return None };
-    if length < 32 || !length.is_multiple_of(16) {
+    if length < 32 {
         return None;
     }
     let flow = ends.flow(Protocol::WireGuard, ports, u32::from_le_bytes([i0, i1, i2, i3]));

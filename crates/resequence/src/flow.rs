@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use unruffled_units::{Duration, Instant};
 
 use crate::gaps::{Arrival, Arriving, Gaps, is_after};
+use crate::held::Held;
+use crate::line::Line;
+use crate::pace::{Pace, Terms};
 use crate::path::PathModel;
 use crate::{Counters, Load};
 
@@ -14,14 +17,6 @@ const MAX_OCTETS_AWAY: u64 = 64 << 20;
 
 /// Maximum distance of a number from the next, in packets of a tunnel.
 const MAX_PACKETS_AWAY: u64 = 1 << 16;
-
-/// Rate at which a run of packets goes on after a gap, as a multiple of the rate at which they arrived. At
-/// once, they would cause as many acknowledgements at once, and these a burst of the sender that overflows
-/// the queue of the path.
-const CATCH_UP: f64 = 1.25;
-
-/// Time by which packets of a run may go on early, so that a fast run takes no timer for each.
-const QUANTUM: Duration = Duration::from_millis(1);
 
 /// Where numbers begin, so that none is negative.
 const BASE: u64 = 1 << 40;
@@ -34,26 +29,28 @@ pub(crate) struct Outlet<T> {
     pub(crate) load: Load,
 }
 
-/// A packet that waits.
-#[derive(Debug)]
-struct Held<T> {
-    token: T,
-    end: u64,
-    arrived: Instant,
-    /// Arrival, or that of the first packet that overtook it, which does not decrease along the numbers;
-    /// `None` for a packet that was sent again, which keeps no pace.
-    nominal: Option<Instant>,
-    timestamp: Option<u32>,
-    octets: u32,
-}
-
-/// Place of a held packet: it goes on when all numbers below have gone on, packets that were sent again before
-/// others, and else in the order of arrival.
+/// Place of a held packet: by first number, and then in the order of arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     number: u64,
-    is_first_transmission: bool,
     serial: u64,
+}
+
+impl<T> Outlet<T> {
+    /// Counts a packet that is held.
+    fn hold(&mut self, octets: u32) {
+        self.load.packets += 1;
+        self.load.octets += u64::from(octets);
+        self.counters.held += 1;
+    }
+
+    /// Lets a packet go on that was held.
+    fn release(&mut self, held: Held<T>, now: Instant) {
+        self.load.packets -= 1;
+        self.load.octets -= u64::from(held.octets);
+        self.counters.held_time += now.since(held.arrived);
+        self.released.push_back(held.token);
+    }
 }
 
 /// Data as they arrive.
@@ -86,6 +83,9 @@ pub(crate) struct FlowState<T> {
     /// One more than the highest number that has arrived.
     highest: u64,
     held: BTreeMap<Place, Held<T>>,
+    /// Packets that go on in the order of sending. What waits is here or in `held`, unless the flow has just
+    /// begun to use the line.
+    line: Line<T>,
     /// Number of packets that were ever held.
     serial: u64,
     gaps: Gaps,
@@ -95,37 +95,7 @@ pub(crate) struct FlowState<T> {
     pub(crate) deadline: Option<Instant>,
     /// One more than the last number of a packet that was too far away.
     stray: Option<u64>,
-    /// Whether no data have arrived since the SYN.
-    is_new: bool,
-    /// Latest TSval that has arrived.
-    latest_sent: Option<u32>,
-    /// Pace of the run that goes on, while one does.
-    pace: Option<Pace>,
-}
-
-/// The last packet of a run that went on, from which the time of the next follows.
-#[derive(Clone, Copy, Debug)]
-struct Pace {
-    released: Instant,
-    nominal: Instant,
-}
-
-impl Pace {
-    /// Returns when a packet goes on. Packets keep the spacing with which they arrived, compressed, unless
-    /// the flow paused.
-    fn due(&self, nominal: Instant, round_trip: Duration) -> Instant {
-        let spacing = nominal.since(self.nominal);
-        let lag = self.released.since(self.nominal);
-        if spacing > (round_trip + lag) * 2 {
-            return nominal;
-        }
-        self.released + spacing.mul_f64(1.0 / CATCH_UP)
-    }
-
-    /// Returns the pace after a packet that goes on at `released`. The lag does not grow.
-    fn after(self, nominal: Instant, released: Instant) -> Self {
-        Self { released, nominal: nominal.max(self.nominal) }
-    }
+    pace: Pace,
 }
 
 impl<T> FlowState<T> {
@@ -136,23 +106,36 @@ impl<T> FlowState<T> {
             offset: 0,
             highest: 0,
             held: BTreeMap::new(),
+            line: Line::new(),
             serial: 0,
             gaps: Gaps::default(),
             opened: None,
             deadline: None,
             stray: None,
-            is_new: false,
-            latest_sent: None,
-            pace: None,
+            pace: Pace::default(),
         }
     }
 
-    /// Begins anew at `next`, on a SYN.
-    pub(crate) fn open(&mut self, next: u32, now: Instant, outlet: &mut Outlet<T>) {
+    /// Begins anew at `next`, on a SYN of `octets` that is held for `lag`.
+    pub(crate) fn open(
+        &mut self,
+        token: T,
+        next: u32,
+        octets: u32,
+        lag: Duration,
+        now: Instant,
+        outlet: &mut Outlet<T>,
+    ) {
         self.release_all(now, outlet);
         self.begin(u64::from(next));
-        self.opened = Some(now);
-        self.is_new = true;
+        self.pace.begin(now);
+        self.opened = Some(now + lag);
+        if lag == Duration::ZERO {
+            return outlet.released.push_back(token);
+        }
+        let nominal = Some(now);
+        let held = Held { token, end: BASE, arrived: now, nominal, timestamp: None, octets };
+        self.hold(BASE, held, outlet);
     }
 
     /// Returns the time since the SYN, at the first packet after it.
@@ -166,6 +149,7 @@ impl<T> FlowState<T> {
         self.next = Some(BASE);
         self.highest = BASE;
         self.gaps.clear();
+        self.line.forget();
         self.stray = None;
     }
 
@@ -205,49 +189,87 @@ impl<T> FlowState<T> {
                 BASE
             }
         };
-        if std::mem::take(&mut self.is_new) {
-            let lag = path.first_lag();
-            self.pace = (lag > QUANTUM).then(|| Pace { released: now + lag, nominal: now });
-        }
-        if let Some(sent) = data.timestamp
-            && self.latest_sent.is_none_or(|latest| is_after(sent, latest))
-        {
-            self.latest_sent = Some(sent);
-        }
+        let terms = path.terms();
+        self.pace.arrive(&terms, now);
         let start = self.place(data.number, next);
         let end = start.wrapping_add(u64::from(data.span));
         if self.is_far(start, next) {
             return self.stray(token, &data, end, now, outlet);
         }
+        let lag = self.pace.lag(&terms);
+        let is_latest = data.timestamp.is_some_and(|sent| self.line.is_latest(sent));
+        let sent = data.timestamp.map(|sent| self.line.note(sent));
+        let in_line = lag > Duration::ZERO;
+        if !in_line {
+            self.leave_line(now, outlet);
+        }
         // The common case: nothing is missing.
-        if start == next && self.highest == next {
+        if start == next && self.highest == next && !in_line {
             path.in_order();
             self.highest = end;
-            if let Some(pace) = self.pace {
-                if pace.due(now, path.known_round_trip()) > now + QUANTUM {
-                    let Data { timestamp, octets, .. } = data;
-                    let nominal = Some(now);
-                    let held = Held { token, end, arrived: now, nominal, timestamp, octets };
-                    return self.hold(start, true, held, outlet);
-                }
-                self.pace = None;
+            if self.pace.wait(now, &terms, now).is_none() {
+                self.pace.catch_up();
+                self.next = Some(end);
+                return outlet.released.push_back(token);
             }
-            self.next = Some(end);
-            return outlet.released.push_back(token);
+            let Data { timestamp, octets, .. } = data;
+            let nominal = Some(now);
+            let held = Held { token, end, arrived: now, nominal, timestamp, octets };
+            return self.hold(start, held, outlet);
         }
-        self.data_out_of_order(token, (start, end), data, now, path, outlet);
+        let arrival = self.arrive(start, end, data.timestamp, now, path);
+        learn(arrival, now, path);
+        let Data { timestamp, octets, .. } = data;
+        let mut nominal = None;
+        match arrival {
+            Arrival::InOrder => nominal = Some(now),
+            Arrival::Late { by, given_up, .. } => {
+                nominal = Some(now - by);
+                outlet.counters.late += 1;
+                outlet.counters.too_late += u64::from(given_up);
+            }
+            Arrival::Resent | Arrival::Copy => {}
+        }
+        let mut held = Held { token, end, arrived: now, nominal, timestamp, octets };
+        if in_line && let Some(sent) = sent {
+            self.enter_line();
+            held.nominal = Some(now);
+            match self.line.join(sent, is_latest, start, held) {
+                Ok(()) => outlet.hold(octets),
+                Err(held) => outlet.released.push_back(held.token),
+            }
+            return;
+        }
+        // A packet without a timestamp, in contrast to those before it.
+        self.leave_line(now, outlet);
+        if arrival == Arrival::Resent && self.holds_older(timestamp) {
+            // What was sent before a packet that was sent again goes on before it.
+            self.release_all(now, outlet);
+        }
+        let next = self.next.unwrap_or(start);
+        // Below the next number, or the first that is missing.
+        if end <= next || (start <= next && self.is_at_gap(next)) {
+            outlet.released.push_back(held.token);
+            if end > next {
+                self.next = Some(end);
+                if let Some(nominal) = nominal {
+                    self.pace.restart(nominal, now);
+                }
+            }
+            return;
+        }
+        self.hold(start, held, outlet);
     }
 
-    fn data_out_of_order(
+    /// Returns the place of a packet among those that have arrived.
+    fn arrive(
         &mut self,
-        token: T,
-        (start, end): (u64, u64),
-        data: Data,
+        start: u64,
+        end: u64,
+        timestamp: Option<u32>,
         now: Instant,
-        path: &mut PathModel,
-        outlet: &mut Outlet<T>,
-    ) {
-        let Data { timestamp, octets, .. } = data;
+        path: &PathModel,
+    ) -> Arrival {
         let packet = Arriving {
             start,
             end,
@@ -256,98 +278,65 @@ impl<T> FlowState<T> {
             now,
             round_trip: path.known_round_trip(),
         };
-        let arrival = if start >= self.highest {
-            if start > self.highest {
-                self.gaps.open(self.highest, start, &packet);
-            }
-            Arrival::InOrder
-        } else {
-            self.gaps.fill(&packet)
-        };
-        self.highest = self.highest.max(end);
-        self.learn(arrival, now, path, outlet);
-        let next = self.next.unwrap_or(start);
-        let nominal = match arrival {
-            Arrival::InOrder => Some(now),
-            Arrival::Late { by, .. } => Some(now - by),
-            Arrival::Resent | Arrival::Copy => None,
-        };
-        let held = Held { token, end, arrived: now, nominal, timestamp, octets };
-        if arrival == Arrival::Resent
-            && let Some(sent) = timestamp
-            && let Some((number, nominal)) = self.place_in_time(sent, now)
-        {
-            let held = Held { nominal: Some(nominal), ..held };
-            return self.hold(number, false, held, outlet);
+        if start < self.highest {
+            let arrival = self.gaps.fill(&packet);
+            self.highest = self.highest.max(end);
+            return arrival;
         }
-        // Below the next number, or the first that is missing.
-        if end <= next || (start <= next && self.is_at_gap(next)) {
-            outlet.released.push_back(held.token);
-            if end > next {
-                self.next = Some(end);
-                self.pace = nominal.map(|nominal| Pace { released: now, nominal }).or(self.pace);
-            }
-            return;
+        if start > self.highest {
+            self.gaps.open(self.highest, start, &packet);
         }
-        self.hold(start, true, held, outlet);
+        self.highest = end;
+        Arrival::InOrder
+    }
+
+    /// Returns whether the first of the held packets was sent before `timestamp`.
+    fn holds_older(&self, timestamp: Option<u32>) -> bool {
+        let first = self.held.first_key_value().and_then(|(_, first)| first.timestamp);
+        first.zip(timestamp).is_some_and(|(first, sent)| is_after(sent, first))
+    }
+
+    /// Moves what waits for gaps to the line.
+    fn enter_line(&mut self) {
+        while let Some((place, held)) = self.held.pop_first() {
+            let sent = held.timestamp.map_or(i64::MIN, |sent| self.line.note(sent));
+            self.line.take_over(sent, place.number, held);
+        }
+    }
+
+    /// Lets the first packet in line go on.
+    fn release_first_in_line(&mut self, now: Instant, outlet: &mut Outlet<T>) {
+        let Some((number, held)) = self.line.pop() else { return };
+        let next = self.next.unwrap_or(number);
+        if number > next {
+            outlet.counters.given_up += self.gaps.give_up(next, number, now);
+        }
+        self.next = Some(next.max(held.end));
+        outlet.release(held, now);
+    }
+
+    /// Lets what is in line wait for gaps again.
+    fn leave_line(&mut self, now: Instant, outlet: &mut Outlet<T>) {
+        while let Some((number, held)) = self.line.pop() {
+            if self.next.is_some_and(|next| held.end <= next) {
+                outlet.release(held, now);
+            } else {
+                self.serial += 1;
+                self.held.insert(Place { number, serial: self.serial }, held);
+            }
+        }
     }
 
     /// Holds a packet until all numbers below `number` have gone on.
-    fn hold(
-        &mut self,
-        number: u64,
-        is_first_transmission: bool,
-        packet: Held<T>,
-        outlet: &mut Outlet<T>,
-    ) {
-        outlet.load.packets += 1;
-        outlet.load.octets += u64::from(packet.octets);
-        outlet.counters.held += 1;
+    fn hold(&mut self, number: u64, packet: Held<T>, outlet: &mut Outlet<T>) {
+        outlet.hold(packet.octets);
         self.serial += 1;
-        self.held.insert(Place { number, is_first_transmission, serial: self.serial }, packet);
+        self.held.insert(Place { number, serial: self.serial }, packet);
     }
 
     /// Returns whether no held packet goes on from `next`.
     fn is_at_gap(&self, next: u64) -> bool {
         self.held.first_key_value().is_none_or(|(place, _)| place.number > next)
-    }
-
-    /// Records in the model of the path what an arrival shows.
-    fn learn(
-        &mut self,
-        arrival: Arrival,
-        now: Instant,
-        path: &mut PathModel,
-        outlet: &mut Outlet<T>,
-    ) {
-        match arrival {
-            Arrival::InOrder => path.in_order(),
-            Arrival::Late { by, found, given_up } => {
-                path.late(by);
-                if found {
-                    path.found();
-                }
-                outlet.counters.late += 1;
-                outlet.counters.too_late += u64::from(given_up);
-            }
-            Arrival::Resent => path.lost(now),
-            Arrival::Copy => {}
-        }
-    }
-
-    /// Returns where among the held packets a packet belongs that was sent again at `sent`, in the order of
-    /// sending: its number, and when it would have arrived if it were not late. Returns `None` if packets that
-    /// were sent after it have gone on.
-    ///
-    /// A receiver drops what was sent before the latest data in order (PAWS, RFC 7323, section 5).
-    fn place_in_time(&self, sent: u32, now: Instant) -> Option<(u64, Instant)> {
-        let is_newer = |held: &Held<T>| held.timestamp.is_some_and(|held| is_after(held, sent));
-        let newer = self.held.iter().find(|(_, held)| is_newer(held));
-        if let Some((place, held)) = newer {
-            return Some((place.number, held.nominal.unwrap_or(now)));
-        }
-        let is_latest = self.latest_sent.is_none_or(|latest| !is_after(latest, sent));
-        is_latest.then_some((self.highest, now))
     }
 
     /// Takes a packet whose number is too far away. The second of two that follow one another moves the flow
@@ -363,69 +352,69 @@ impl<T> FlowState<T> {
         outlet.released.push_back(token);
     }
 
-    /// Releases the packets that are due, and returns when the next one is due. A gap is waited for until
-    /// `hold` after it was opened.
+    /// Releases the packets that are due, and returns when the next one is due.
     pub(crate) fn release(
         &mut self,
-        hold: Duration,
-        round_trip: Duration,
+        terms: &Terms,
         now: Instant,
         outlet: &mut Outlet<T>,
     ) -> Option<Instant> {
+        let lag = self.pace.lag(terms);
+        while lag > Duration::ZERO && !self.line.is_empty() {
+            if let Some(due) = self.line.due(lag, now) {
+                return Some(due);
+            }
+            self.release_first_in_line(now, outlet);
+        }
+        self.leave_line(now, outlet);
         loop {
-            let (&Place { number: start, .. }, first) = self.held.first_key_value()?;
-            let next = self.next.unwrap_or(start);
-            if start > next {
+            let (&Place { number, .. }, first) = self.held.first_key_value()?;
+            let next = self.next.unwrap_or(number);
+            if number > next {
                 // A gap for which the wait has ended needs no other.
                 let since = self.gaps.waiting(next).unwrap_or(Instant::ZERO);
-                let deadline = since + hold;
+                let deadline = since + terms.hold;
                 if deadline > now {
                     return Some(deadline);
                 }
-                outlet.counters.given_up += self.gaps.give_up(start, now);
-                self.next = Some(start);
-                self.pace = None;
-            } else if let (Some(pace), Some(nominal)) = (self.pace, first.nominal) {
-                let due = pace.due(nominal, round_trip).min(first.arrived + hold);
-                if due > now + QUANTUM {
-                    return Some(due);
-                }
+                outlet.counters.given_up += self.gaps.give_up(next, number, now);
+                self.next = Some(number);
+                self.pace.restart(first.nominal.unwrap_or(now), now);
+            } else if let Some(nominal) = first.nominal
+                && let Some(due) = self.pace.wait(nominal, terms, now)
+                // No packet waits for longer than a gap.
+                && let due = due.min(first.arrived + terms.hold)
+                && due > now
+            {
+                return Some(due);
             }
-            self.release_first(round_trip, now, outlet);
+            self.release_first(terms, now, outlet);
         }
     }
 
     /// Releases the first of the held packets.
-    fn release_first(&mut self, round_trip: Duration, now: Instant, outlet: &mut Outlet<T>) {
+    fn release_first(&mut self, terms: &Terms, now: Instant, outlet: &mut Outlet<T>) {
         let Some((place, held)) = self.held.pop_first() else { return };
         if let Some(nominal) = held.nominal {
-            let first = Pace { released: now, nominal };
-            self.pace = Some(self.pace.map_or(first, |pace| {
-                let due = pace.due(nominal, round_trip).clamp(now - QUANTUM, now + QUANTUM);
-                pace.after(nominal, due)
-            }));
+            self.pace.release(nominal, terms, now);
         }
-        let next = self.next.unwrap_or(place.number).max(held.end);
-        self.next = Some(next);
-        outlet.load.packets -= 1;
-        outlet.load.octets -= u64::from(held.octets);
-        outlet.counters.held_time += now.since(held.arrived);
-        outlet.released.push_back(held.token);
+        self.next = Some(self.next.unwrap_or(place.number).max(held.end));
+        outlet.release(held, now);
     }
 
     /// Releases the first run, without regard to its pace, or ends the wait for the first gap and releases
     /// the run behind it. Returns the number of packets that go on.
     pub(crate) fn give_up(&mut self, now: Instant, outlet: &mut Outlet<T>) -> usize {
-        let Some((&Place { number: first, .. }, _)) = self.held.first_key_value() else {
-            return 0;
-        };
-        let before = self.held.len();
-        if self.next.is_some_and(|next| first > next) {
-            outlet.counters.given_up += self.gaps.give_up(first, now);
-            self.next = Some(first);
-        }
-        while self.next.is_some_and(|next| !self.is_at_gap(next)) {
-            self.release_first(Duration::ZERO, now, outlet);
+        let before = self.held.len() + self.line.len();
+        self.leave_line(now, outlet);
+        if let (Some(&Place { number: first, .. }), Some(next)) = (self.held.keys().next(), self.next) {
+            if first > next {
+                outlet.counters.given_up += self.gaps.give_up(next, first, now);
+                self.next = Some(first);
+            }
+            while self.next.is_some_and(|next| !self.is_at_gap(next)) {
+                self.release_first(&Terms::NONE, now, outlet);
+            }
         }
         before - self.held.len()
     }
@@ -433,13 +422,33 @@ impl<T> FlowState<T> {
     /// Ends all waits.
     pub(crate) fn release_all(&mut self, now: Instant, outlet: &mut Outlet<T>) {
         while self.give_up(now, outlet) > 0 {}
-        self.pace = None;
+        self.pace.catch_up();
     }
 
-    /// Forgets what is too old to matter.
-    pub(crate) fn forget(&mut self, now: Instant, path: &mut PathModel) {
-        for _ in 0..self.gaps.forget(now) {
+    /// Forgets what is too old to matter, and gaps beyond a number of `limit`.
+    pub(crate) fn forget(&mut self, limit: usize, now: Instant, path: &mut PathModel) {
+        for _ in 0..self.gaps.forget(limit, now) {
             path.lost(now);
         }
+    }
+
+    /// Returns the number of gaps that are remembered.
+    pub(crate) fn gaps(&self) -> usize {
+        self.gaps.len()
+    }
+}
+
+/// Records in the model of the path what an arrival shows.
+fn learn(arrival: Arrival, now: Instant, path: &mut PathModel) {
+    match arrival {
+        Arrival::InOrder => path.in_order(),
+        Arrival::Late { by, found, .. } => {
+            path.late(by);
+            if found {
+                path.found();
+            }
+        }
+        Arrival::Resent => path.lost(now),
+        Arrival::Copy => {}
     }
 }

@@ -12,9 +12,6 @@ const MIN_RTO: Duration = Duration::from_millis(200);
 /// Time after which a gap that was given up is forgotten.
 const MEMORY: Duration = Duration::from_secs(4);
 
-/// Maximum number of gaps of a flow that are remembered after they were given up.
-const MAX_GIVEN_UP: usize = 1024;
-
 /// Numbers that were overtaken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gap {
@@ -139,13 +136,13 @@ impl Gaps {
         self.given_up -= usize::from(gap.is_some_and(|gap| gap.given_up.is_some()));
     }
 
-    /// Ends the wait for all numbers below `to`. Returns the number of gaps for which it ended.
-    pub(crate) fn give_up(&mut self, to: u64, now: Instant) -> u64 {
+    /// Ends the wait for the numbers from `next` to `to`, below which there is no other. Returns the number of
+    /// gaps for which it ended.
+    pub(crate) fn give_up(&mut self, next: u64, to: u64, now: Instant) -> u64 {
         let mut ended = 0;
-        for gap in self.gaps.range_mut(..to).rev().map(|(_, gap)| gap) {
-            if gap.given_up.is_some() {
-                break;
-            }
+        // A part that was sent again was given up before, without those around it.
+        let gaps = self.gaps.range_mut(next..to).map(|(_, gap)| gap);
+        for gap in gaps.filter(|gap| gap.given_up.is_none()) {
             gap.given_up = Some(now);
             self.given_up += 1;
             ended += 1;
@@ -153,16 +150,22 @@ impl Gaps {
         ended
     }
 
-    /// Forgets gaps that were given up long ago. Returns how many packets, at least, never arrived.
-    pub(crate) fn forget(&mut self, now: Instant) -> u32 {
+    /// Returns the number of gaps.
+    pub(crate) fn len(&self) -> usize {
+        self.gaps.len()
+    }
+
+    /// Forgets gaps that were given up long ago, and the lowest of more than `limit`. Returns how many packets,
+    /// at least, never arrived.
+    pub(crate) fn forget(&mut self, limit: usize, now: Instant) -> u32 {
         let mut lost = 0;
         while let Some(first) = self.gaps.first_entry() {
             let gap = first.get();
-            let is_old = now.since(gap.opened) > MEMORY || self.given_up > MAX_GIVEN_UP;
-            if gap.given_up.is_none() || !is_old {
+            let is_old = now.since(gap.opened) > MEMORY;
+            if gap.given_up.is_none() || !(is_old || self.given_up > limit) {
                 break;
             }
-            lost += u32::from(gap.resent.is_none());
+            lost += u32::from(is_old && gap.resent.is_none());
             first.remove();
             self.given_up -= 1;
         }

@@ -3,6 +3,8 @@
 use unruffled_lateness::Lateness;
 use unruffled_units::{Duration, Instant};
 
+use crate::pace::Terms;
+
 /// Minimum time for which a lateness counts; it also needs 1000 newer samples to expire.
 const MEMORY: Duration = Duration::from_secs(10);
 
@@ -31,8 +33,12 @@ const FIRST_ROUND_TRIPS: u64 = 2;
 /// Number of losses without a late packet after which a path counts as one that keeps order.
 const POINTLESS_WAITS: u32 = 3;
 
-/// Share of late packets from which on the first data of a connection are held.
-const STEADY_SHARE: f64 = 0.1;
+/// Share of late packets from which on lateness is common: one of the first two round trips of a connection,
+/// of ten packets and of twenty, most likely is late.
+const COMMON_SHARE: f64 = 1.0 / 30.0;
+
+/// Number of late packets from which on their share is known well enough.
+const COMMON_SAMPLES: f64 = 8.0;
 
 /// Number of samples after which a path is known.
 const KNOWN_SAMPLES: u32 = 1000;
@@ -48,6 +54,8 @@ pub(crate) struct PathModel {
     round_trip: Option<Duration>,
     /// Cached hold.
     hold: Duration,
+    /// Cached time by which all packets of a bulk transfer go on later.
+    lag: Duration,
     /// Samples until the hold is computed again.
     countdown: u32,
     /// Time of the latest loss that counted.
@@ -63,6 +71,7 @@ impl PathModel {
             lateness: Lateness::new(MEMORY, 0.01, 1.0),
             round_trip: None,
             hold: Duration::ZERO,
+            lag: Duration::ZERO,
             countdown: 0,
             latest_loss: None,
             pointless: 0,
@@ -126,13 +135,13 @@ impl PathModel {
         self.countdown = self.countdown.saturating_sub(1);
     }
 
-    /// Returns the time for which a packet is held, at most.
+    /// Returns what the path imposes on its flows; no packet is held for more than `longest`.
     #[inline]
-    pub(crate) fn hold(&mut self, longest: Duration, now: Instant) -> Duration {
+    pub(crate) fn update(&mut self, longest: Duration, now: Instant) -> Terms {
         if self.countdown == 0 {
             self.compute(longest, now);
         }
-        self.hold
+        self.terms()
     }
 
     #[inline(never)]
@@ -146,21 +155,16 @@ impl PathModel {
         let first = self.round_trip.filter(|_| is_unknown).unwrap_or_default() * FIRST_ROUND_TRIPS;
         let late = f64::from(self.lateness.late_samples());
         let margin = (MARGIN * (FEW / late.max(FEW))).max(LEAST_MARGIN);
-        self.hold = learnt.mul_f64(1.0 + margin).max(first).min(longest);
+        let learnt = learnt.mul_f64(1.0 + margin).min(longest);
+        self.hold = learnt.max(first.min(longest));
+        let (samples, late) = (f64::from(self.lateness.samples()), late);
+        let is_common = late >= COMMON_SHARE * samples && late >= COMMON_SAMPLES;
+        self.lag = if is_common { learnt } else { Duration::ZERO };
     }
 
-    /// Returns the time for which the first data of a connection are held: the mean lateness where so many
-    /// packets are late that one of the first ten most likely is.
-    ///
-    /// A sender takes the round trip of its first data as that of the path. CUBIC leaves slow start when later
-    /// round trips are longer (HyStart).
-    pub(crate) fn first_lag(&self) -> Duration {
-        let (samples, late) = (self.lateness.samples(), self.lateness.late_samples());
-        if f64::from(late) < STEADY_SHARE * f64::from(samples) || samples < KNOWN_SAMPLES {
-            return Duration::ZERO;
-        }
-        let mean = self.lateness.mean() * u64::from(samples) / u64::from(late.max(1));
-        mean.min(self.hold)
+    /// Returns what the path imposes on its flows, as computed last.
+    pub(crate) fn terms(&self) -> Terms {
+        Terms { hold: self.hold, round_trip: self.known_round_trip(), lag: self.lag }
     }
 
     /// Returns the current hold, the share of late samples, and the longest lateness.

@@ -5,12 +5,21 @@ use std::fmt;
 use std::num::NonZeroUsize;
 
 use lru::LruCache;
-use unruffled_units::Instant;
+use unruffled_units::{Duration, Instant};
 
 use crate::flow::{Data, FlowState, Numbering, Outlet};
 use crate::hash::Keyed;
 use crate::path::PathModel;
 use crate::{Config, Counters, Flow, Load, Packet, Path, PathState, Protocol, Role};
+
+/// Maximum number of gaps that a flow remembers after the wait for them ended.
+const MAX_GAPS_OF_A_FLOW: usize = 16_384;
+
+/// Number of gaps of all flows from which on each remembers few: 16 MiB.
+const MAX_GAPS: usize = 1 << 18;
+
+/// Maximum number of gaps that a flow remembers then.
+const FEW_GAPS: usize = 64;
 
 /// Holds packets until they are in order.
 ///
@@ -23,6 +32,8 @@ pub struct Resequencer<T> {
     /// Flows with something held, by the time at which their first wait ends.
     waits: BTreeSet<(Instant, Flow)>,
     outlet: Outlet<T>,
+    /// Number of gaps that the flows remember.
+    gaps: usize,
 }
 
 impl<T> Resequencer<T> {
@@ -40,6 +51,7 @@ impl<T> Resequencer<T> {
                 load: Load::default(),
             },
             config,
+            gaps: 0,
         }
     }
 
@@ -49,8 +61,7 @@ impl<T> Resequencer<T> {
         self.outlet.counters.packets += 1;
         if role == Role::Close {
             if let Some(mut flow) = self.flows.pop(&key) {
-                flow.release_all(now, &mut self.outlet);
-                self.drop_wait(&key, &flow);
+                self.end_flow(&key, &mut flow, now);
             }
             return self.outlet.released.push_back(token);
         }
@@ -64,6 +75,7 @@ impl<T> Resequencer<T> {
         {
             path.on_handshake(round_trip);
         }
+        let gaps = flow.gaps();
         match role {
             Role::Data { number, span, timestamp } if span > 0 => {
                 self.outlet.counters.data += 1;
@@ -71,14 +83,18 @@ impl<T> Resequencer<T> {
                 flow.data(token, data, now, path, &mut self.outlet);
             }
             Role::Open { next } => {
-                flow.open(next, now, &mut self.outlet);
-                self.outlet.released.push_back(token);
+                let lag =
+                    if self.config.hold_handshake { path.terms().lag } else { Duration::ZERO };
+                flow.open(token, next, octets, lag, now, &mut self.outlet);
             }
             Role::Data { .. } | Role::Acknowledgement | Role::Close => {
                 self.outlet.released.push_back(token);
             }
         }
         settle(key, flow, path, &self.config, now, &mut self.waits, &mut self.outlet);
+        let limit = if self.gaps > MAX_GAPS { FEW_GAPS } else { MAX_GAPS_OF_A_FLOW };
+        flow.forget(limit, now, path);
+        self.gaps = self.gaps + flow.gaps() - gaps;
         while self.outlet.load.octets > self.config.budget
             || self.outlet.load.packets > self.config.max_packets
         {
@@ -91,13 +107,15 @@ impl<T> Resequencer<T> {
     /// Forgets the flow that was idle for longest. What it held goes on.
     fn evict_flow(&mut self, now: Instant) {
         if let Some((key, mut flow)) = self.flows.pop_lru() {
-            flow.release_all(now, &mut self.outlet);
-            self.drop_wait(&key, &flow);
+            self.end_flow(&key, &mut flow, now);
             self.outlet.counters.flows_evicted += 1;
         }
     }
 
-    fn drop_wait(&mut self, key: &Flow, flow: &FlowState<T>) {
+    /// Lets all that a flow holds go on, when the flow is forgotten.
+    fn end_flow(&mut self, key: &Flow, flow: &mut FlowState<T>, now: Instant) {
+        flow.release_all(now, &mut self.outlet);
+        self.gaps -= flow.gaps();
         if let Some(deadline) = flow.deadline {
             self.waits.remove(&(deadline, *key));
         }
@@ -189,9 +207,8 @@ fn settle<T>(
     waits: &mut BTreeSet<(Instant, Flow)>,
     outlet: &mut Outlet<T>,
 ) {
-    let hold = path.hold(config.max_hold, now);
-    let next = flow.release(hold, path.known_round_trip(), now, outlet);
-    flow.forget(now, path);
+    let terms = path.update(config.max_hold, now);
+    let next = flow.release(&terms, now, outlet);
     if next != flow.deadline {
         if let Some(former) = flow.deadline {
             waits.remove(&(former, key));

@@ -123,7 +123,9 @@ fn resequence(k: &mut Keys, at: &str) -> Result<Option<Resequence>, Error> {
     if budget == 0 {
         return Err(k.wrong(&key, "expected more than 0 B"));
     }
-    Ok(Some(Resequence { max_hold, budget, ..default }))
+    let hold_handshake =
+        k.switch(&format!("{at}.hold_handshake"))?.unwrap_or(default.hold_handshake);
+    Ok(Some(Resequence { max_hold, budget, hold_handshake, ..default }))
 }
 
 /// The error that the path crate reports about a field of the table `at`.
