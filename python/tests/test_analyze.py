@@ -26,6 +26,8 @@ def test_an_analysis_is_that_of_the_command(command, capture, tmp_path):
     first = found.transfers.to_pylist()[0]
     assert first["cause"] == expected["verdicts"][0]["cause"] == "reordering"
     assert first["cost_share"] == expected["verdicts"][0]["cost"]["share"]
+    cost = expected["verdicts"][0]["cost"]
+    assert first["cost_resequenced_bps"] == cost["resequenced_bps"] > 0
     assert first["goodput_bps"] == expected["connections"][0]["directions"][0]["goodput_bps"]
     assert "reordering" in repr(found).lower()
     page = tmp_path / "page.html"

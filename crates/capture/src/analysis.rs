@@ -8,6 +8,7 @@ use crate::drawing::Drawing;
 use crate::histogram::DurationSummary;
 use crate::reordering::Reordering;
 use crate::series::Bin;
+use crate::tunnel::Tunnel;
 
 /// Analysis of a capture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -390,6 +391,10 @@ pub struct UdpPair {
     pub duration_s: f64,
     /// QUIC version: "1", "2" or the number in hexadecimal. `None` if it is not QUIC.
     pub quic_version: Option<String>,
+    /// The tunnel, if the datagrams carry one that `unruffled resequence` can put in order.
+    pub tunnel: Option<Tunnel>,
+    /// Reordering of the tunnel's packets from the client and from the server before the capture point.
+    pub tunnel_reordering: [Option<Reordering>; 2],
     /// Round trip of QUIC's handshake, in milliseconds.
     pub handshake_rtt_ms: Option<f64>,
     /// Datagrams of the client and of the server.

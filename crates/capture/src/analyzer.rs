@@ -198,7 +198,7 @@ impl Analyzer {
                 self.segments_held = self.segments_held + connection.segments_held() - before;
             }
             (Some(Conversation::Udp(udp)), Transport::Udp(datagram)) => {
-                udp.packet(packet, datagram);
+                udp.packet(packet, datagram, self.clock.coarse_step());
             }
             _ => {}
         }

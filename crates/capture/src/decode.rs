@@ -7,6 +7,7 @@ use etherparse::{IpNumber, LaxIpSlice, TcpOptionElement, TcpOptionReadError, Tcp
 use crate::link::Link;
 use crate::packet::{Datagram, Packet, Segment, SkipReason, Transport};
 use crate::reader::Frame;
+use crate::tunnel::TunnelPacket;
 
 /// Decodes one frame.
 ///
@@ -87,7 +88,8 @@ fn decode_ip(frame: &Frame<'_>) -> Result<Packet, SkipReason> {
         }
         IpNumber::UDP => {
             let (ports, datagram) = udp(carried.payload, transport_len)?;
-            (ports, Transport::Udp(datagram))
+            let tunnel = TunnelPacket::read(bytes, length);
+            (ports, Transport::Udp(Datagram { tunnel, ..datagram }))
         }
         _ => return Err(SkipReason::Protocol),
     };

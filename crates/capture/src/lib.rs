@@ -54,6 +54,7 @@ mod reordering;
 mod round_robin;
 mod series;
 mod source;
+mod tunnel;
 mod udp;
 mod verdict;
 
@@ -73,6 +74,7 @@ pub use reordering::{Density, Reordering};
 pub use round_robin::RoundRobin;
 pub use series::Bin;
 pub use source::{Progress, Source};
+pub use tunnel::{Tunnel, TunnelPacket};
 pub use verdict::{
     Cause, Sureness, Verdict, is_blurred, is_closed, is_enough, is_truncated, judge,
 };

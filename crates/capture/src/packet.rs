@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use unruffled_units::Instant;
 
+use crate::tunnel::TunnelPacket;
+
 /// A packet that carries TCP or UDP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packet {
@@ -76,6 +78,8 @@ pub struct Datagram {
     pub head: [u8; 8],
     /// Number of octets of `head` that were captured.
     pub captured: u8,
+    /// Number of a tunnel's packet, if the datagram looks like one.
+    pub tunnel: Option<TunnelPacket>,
 }
 
 /// Reason why a frame is skipped.

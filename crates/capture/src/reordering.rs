@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use serde::Serialize;
+use unruffled_lateness::Lateness;
 use unruffled_units::{Duration, Instant};
 
 use crate::density::Densities;
@@ -15,6 +16,15 @@ const MAX_N: usize = 100;
 /// Maximum number of discontinuities kept. The late time of a packet that was overtaken before all
 /// of them is unknown.
 const MAX_DISCONTINUITIES: usize = 4096;
+
+/// Minimum time for which a lateness counts in the time that a resequencer holds, as in `resequence`.
+const MIN_AGE: Duration = Duration::from_secs(10);
+
+/// Cost of a packet that comes later than a resequencer waits, in round trips, as in `resequence`.
+const TOO_LATE_ROUND_TRIPS: f64 = 10.0;
+
+/// Maximum time for which a resequencer holds a packet, as in `resequence`.
+const MAX_HOLD: Duration = Duration::from_secs(1);
 
 /// Position of a segment in the order of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +56,15 @@ impl SendIndex {
     }
 }
 
+/// Facts of a path that decide how long a resequencer holds packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathFacts {
+    /// Shortest round trip between the ends.
+    pub(crate) round_trip: Duration,
+    /// Number of losses; those that one recovery repairs count once.
+    pub(crate) loss_events: u64,
+}
+
 /// Arrivals of first transmissions, and what they show of reordering.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrivals {
@@ -59,7 +78,7 @@ pub(crate) struct Arrivals {
     extents: Extents,
     /// Number of n-reordered packets, by the largest n for which they are.
     n_reordered: Option<Box<[u64; MAX_N]>>,
-    recent: Recent,
+    last: LastIndices,
     /// r: packets in order since the last that was reordered.
     run: u64,
     /// q: the sum of the squares of the runs.
@@ -68,6 +87,7 @@ pub(crate) struct Arrivals {
     round_robin: RoundRobinDetector,
     /// Reordered packets whose late time is unknown.
     untimed: u64,
+    lateness: RecentLateness,
 }
 
 /// An arrival that skipped indices: the first to overtake each of them.
@@ -92,6 +112,27 @@ pub(crate) enum Arrival {
     Reordered(Option<Late>),
 }
 
+/// The recent lateness of packets, as a resequencer and the detector of `unruffled` model it.
+#[derive(Clone, Debug)]
+struct RecentLateness(Lateness);
+
+impl Default for RecentLateness {
+    fn default() -> Self {
+        // Neither the budget nor the margin matters to the cheapest wait.
+        Self(Lateness::new(MIN_AGE, 0.0, 1.0))
+    }
+}
+
+impl RecentLateness {
+    /// Returns the wait that costs least on a path of which `lost` losses per packet are known.
+    fn hold(&self, lost: f64, round_trip: Duration) -> Duration {
+        let mut model = self.0.clone();
+        let losses = (lost * f64::from(model.samples())).round() as u64;
+        (0..losses).for_each(|_| model.lost());
+        model.cheapest_wait(round_trip.mul_f64(TOO_LATE_ROUND_TRIPS), MAX_HOLD)
+    }
+}
+
 /// Lateness of a reordered packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Late {
@@ -111,12 +152,12 @@ struct Extents {
 
 /// The last arrivals, for n-reordering.
 #[derive(Clone, Debug, Default)]
-struct Recent {
+struct LastIndices {
     indices: Vec<u64>,
     at: usize,
 }
 
-impl Recent {
+impl LastIndices {
     fn push(&mut self, index: u64) {
         if self.indices.len() < MAX_N {
             self.indices.push(index);
@@ -148,6 +189,7 @@ impl Arrivals {
         let number = index.original;
         let arrival = self.arrived;
         self.arrived += 1;
+        self.lateness.0.refresh(at);
         self.densities.arrive(number);
         if arrival == 0 || number >= self.next {
             if arrival > 0 && number > self.next {
@@ -159,22 +201,24 @@ impl Arrivals {
             }
             self.next = number + 1;
             self.run += 1;
-            self.recent.push(number);
+            self.last.push(number);
+            self.lateness.0.in_order();
             return Arrival::InOrder;
         }
         self.reordered += 1;
         self.round_robin.record_late(index.overall);
         self.squares += (self.run as f64).powi(2);
         self.run = 0;
-        let n = self.recent.larger(number);
+        let n = self.last.larger(number);
         if let Some(slot) = n.checked_sub(1) {
             self.n_reordered.get_or_insert_with(|| Box::new([0; MAX_N]))[slot] += 1;
         }
-        self.recent.push(number);
+        self.last.push(number);
         let late = self.lateness(number, arrival, at).filter(|late| late.by > clock_step);
         match late {
             Some(late) => {
                 self.late_times.record(late.by);
+                self.lateness.0.late(late.by);
                 self.extents.sum += late.extent as f64;
                 self.extents.max = self.extents.max.max(late.extent);
                 self.extents.at_least_3 += u64::from(late.extent >= 3);
@@ -206,7 +250,8 @@ impl Arrivals {
         self.reordered
     }
 
-    pub(crate) fn summary(&self) -> Reordering {
+    /// Returns the summary of a stream over a path, if that is known.
+    pub(crate) fn summary(&self, path: Option<PathFacts>) -> Reordering {
         let Self { arrived, reordered, .. } = *self;
         let timed = reordered - self.untimed;
         let in_order = arrived - reordered;
@@ -217,6 +262,9 @@ impl Arrivals {
         let largest = self.n_reordered.as_ref();
         let largest = largest.and_then(|by| by.iter().rposition(|&count| count > 0));
         let mean_run = in_order as f64 / reordered as f64;
+        let hold = |path: PathFacts| {
+            self.lateness.hold(share(path.loss_events), path.round_trip).as_millis_f64()
+        };
         Reordering {
             packets: arrived,
             reordered,
@@ -232,6 +280,7 @@ impl Arrivals {
                 .then(|| self.squares / in_order as f64 / mean_run),
             density: density(self.densities.displacement()),
             buffer_density: density(self.densities.occupancy()),
+            hold_ms: path.map(hold),
             in_turn: self.round_robin.pattern(share(reordered)),
         }
     }
@@ -270,6 +319,11 @@ pub struct Reordering {
     pub density: Vec<Density>,
     /// RBD: shares by occupancy of the buffer that restores order (RFC 5236, section 3.11).
     pub buffer_density: Vec<Density>,
+    /// Time for which `unruffled resequence` holds an early packet, at most, in milliseconds, less its
+    /// margin: the wait that costs least at the end of the stream, if a packet that comes later costs the
+    /// sender ten round trips, and each loss costs the wait. 0 where nothing came late. `None` if the round
+    /// trip is unknown.
+    pub hold_ms: Option<f64>,
     /// Round-robin pattern of the late packets, as packet-by-packet load balancing causes it.
     pub in_turn: Option<RoundRobin>,
 }
@@ -317,7 +371,7 @@ mod tests {
     #[test]
     fn only_the_first_of_a_block_is_n_reordered() {
         let (arrivals, late) = arrivals(&[1, 2, 3, 7, 8, 9, 4, 5, 6]);
-        let summary = arrivals.summary();
+        let summary = arrivals.summary(None);
         assert_eq!((summary.reordered, late.len()), (3, 3));
         assert_eq!(summary.n_reordered, [1, 1, 1]);
     }
@@ -328,16 +382,42 @@ mod tests {
         let mut numbers = vec![2, 1, 4, 3];
         numbers.extend(6..37);
         numbers.push(5);
-        let summary = arrivals(&numbers).0.summary();
+        let summary = arrivals(&numbers).0.summary(None);
         assert_eq!((summary.packets, summary.free_runs), (36, 3));
         assert_eq!(summary.mean_free_run, Some(11.0));
         assert!((summary.free_run_variation.unwrap() - 2.65).abs() < 0.005);
     }
 
+    /// Returns the hold after 2000 packets, a millisecond apart, of which every `every`-th is late by 40 ms, on
+    /// a path with a round trip of 50 ms and that many losses.
+    fn hold_ms(every: u64, loss_events: u64) -> Option<f64> {
+        let mut arrivals = Arrivals::default();
+        let late = |n: u64| n % every == every - 1;
+        let mut packets: Vec<(u64, u64)> =
+            (0..2000).map(|n| (if late(n) { n + 41 } else { n }, n)).collect();
+        packets.sort_unstable();
+        for (ms, n) in packets {
+            arrivals.arrive(SendIndex::new(n, n), Instant::from_millis(ms), Duration::ZERO);
+        }
+        let round_trip = Duration::from_millis(50);
+        arrivals.summary(Some(PathFacts { round_trip, loss_events })).hold_ms
+    }
+
+    /// A packet that comes too late costs ten round trips, 500 ms, and a loss costs the wait.
+    #[test]
+    fn the_hold_covers_late_packets_while_that_costs_less_than_it_saves() {
+        assert_eq!(hold_ms(5000, 0), Some(0.0), "all are in order");
+        assert_eq!(hold_ms(10, 0), Some(40.0));
+        // One packet is late, in the bin that ends at 41.9 ms: 11 losses cost 461 ms, and 12 cost 503 ms.
+        assert_eq!(hold_ms(1500, 11), Some(40.0));
+        assert_eq!(hold_ms(1500, 12), Some(0.0));
+        assert_eq!(arrivals(&[2, 1]).0.summary(None).hold_ms, None, "the round trip is unknown");
+    }
+
     #[test]
     fn losses_without_reordering_are_not_reordering() {
         let numbers: Vec<u64> = (1..1000).filter(|n| n % 5 != 0).collect();
-        let summary = arrivals(&numbers).0.summary();
+        let summary = arrivals(&numbers).0.summary(None);
         assert_eq!((summary.packets, summary.reordered, summary.ratio), (800, 0, 0.0));
         assert_eq!(summary.late_time, None);
     }

@@ -1,5 +1,5 @@
-//! UDP between two ends, and what QUIC shows without decryption: its version, the round trip of its
-//! handshake, and the spin bit.
+//! UDP between two ends. QUIC shows its version, the round trip of its handshake, and the spin bit without
+//! decryption; a tunnel shows the numbers of its packets.
 
 use std::net::SocketAddr;
 
@@ -8,6 +8,8 @@ use unruffled_units::{Duration, Instant};
 use crate::analysis::UdpPair;
 use crate::histogram::DurationHistogram;
 use crate::packet::{Datagram, Packet};
+use crate::reordering::Reordering;
+use crate::tunnel::{Tunnel, TunnelStream};
 
 /// QUIC version 1 (RFC 9000).
 const QUIC_V1: u32 = 1;
@@ -53,6 +55,8 @@ struct UdpDirection {
     /// Longest time without a datagram in this direction.
     longest_gap: Duration,
     spin: SpinBit,
+    /// The tunnel that its datagrams look like.
+    tunnel: Option<Box<TunnelStream>>,
 }
 
 /// The spin bit of one end (RFC 9000, section 17.4).
@@ -102,7 +106,8 @@ impl UdpConversation {
         }
     }
 
-    pub(crate) fn packet(&mut self, packet: &Packet, datagram: &Datagram) {
+    /// Records a datagram in a capture with a clock of that step, if it is coarse.
+    pub(crate) fn packet(&mut self, packet: &Packet, datagram: &Datagram, clock_step: Duration) {
         let from = usize::from(packet.from != self.ends[0]);
         self.last = self.last.max(packet.at);
         let direction = &mut self.directions[from];
@@ -111,6 +116,10 @@ impl UdpConversation {
         direction.largest = direction.largest.max(datagram.len);
         if let Some(last) = direction.last.replace(packet.at) {
             direction.longest_gap = direction.longest_gap.max(packet.at.since(last));
+        }
+        if let Some(found) = datagram.tunnel {
+            let stream = direction.tunnel.get_or_insert_with(|| Box::new(TunnelStream::new(found)));
+            stream.record(found, packet.at, clock_step);
         }
         match &datagram.head[..usize::from(datagram.captured)] {
             // A long header (RFC 9000, section 17.2).
@@ -139,6 +148,8 @@ impl UdpConversation {
     /// Returns the summary of the conversation in a capture that begins at `start`.
     pub(crate) fn summary(&self, start: Instant) -> UdpPair {
         let [client, server] = &self.directions;
+        let is_quic = self.version.is_some();
+        let tunnel = [client, server].into_iter().find_map(UdpDirection::tunnel);
         let version = self.version.map(|version| match version {
             QUIC_V1 => "1".to_owned(),
             QUIC_V2 => "2".to_owned(),
@@ -150,6 +161,9 @@ impl UdpConversation {
             start_s: self.first.since(start).as_secs_f64(),
             duration_s: self.last.since(self.first).as_secs_f64(),
             quic_version: version,
+            tunnel: tunnel.filter(|_| !is_quic),
+            tunnel_reordering: [client, server]
+                .map(|direction| direction.tunnel_reordering().filter(|_| !is_quic)),
             handshake_rtt_ms: self.handshake.rtt.map(Duration::as_millis_f64),
             datagrams: [client.datagrams, server.datagrams],
             payload_bytes: [client.payload, server.payload],
@@ -158,6 +172,19 @@ impl UdpConversation {
             spin_rtt: [client, server]
                 .map(|direction| direction.spin.round_trips().and_then(DurationHistogram::summary)),
         }
+    }
+}
+
+impl UdpDirection {
+    /// Returns the tunnel that carries its datagrams.
+    fn tunnel(&self) -> Option<Tunnel> {
+        self.tunnel.as_ref()?.tunnel(self.datagrams)
+    }
+
+    /// Returns the reordering of the tunnel's packets.
+    fn tunnel_reordering(&self) -> Option<Reordering> {
+        self.tunnel()?;
+        self.tunnel.as_ref().map(|stream| stream.reordering())
     }
 }
 

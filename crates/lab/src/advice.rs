@@ -1,10 +1,12 @@
 //! What to do about the causes that slowed the transfers of a capture: a plan whose steps are commands.
 //!
-//! Each step names its host, because a capture may come from a host where nothing can be changed. Only
-//! the sender detects losses and can distinguish late packets from lost ones.
+//! Each step names its host, because a capture may come from a host where nothing can be changed. The
+//! sender can distinguish late packets from lost ones; the receiver, or a gateway before it, can put late
+//! packets in order.
 
 mod kind;
 mod plan;
+mod remedy;
 mod render;
 mod role;
 mod step;
@@ -13,6 +15,8 @@ mod tests;
 
 pub use kind::{Action, Advice, CaptureReason};
 pub use plan::{Written, plan};
+pub(crate) use remedy::in_words as remedy_in_words;
+pub use remedy::{Remedy, remedy_here};
 pub use render::{COMMAND, lines};
 pub(crate) use render::{for_largest, render};
 pub use role::Role;

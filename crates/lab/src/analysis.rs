@@ -6,7 +6,7 @@ mod json;
 pub(crate) mod tests;
 
 use comfy_table::{Attribute, Cell};
-use unruffled_capture::{Analysis, Direction, Place};
+use unruffled_capture::{Analysis, Direction, Place, Tunnel, UdpPair};
 use unruffled_units::count;
 
 use crate::advice::{self, Step};
@@ -19,6 +19,9 @@ pub use json::json;
 
 /// The largest number of transfers in the text. JSON has all of them.
 const MAX_LISTED: usize = 12;
+
+/// The smallest share of late packets for which a tunnel has a remedy.
+const MIN_LATE_IN_TUNNEL: f64 = 0.001;
 
 /// Returns the size of a capture in words.
 pub(crate) fn size(analysis: &Analysis) -> String {
@@ -74,7 +77,7 @@ pub fn render(
     }
     if transfers.is_empty() {
         text += "no TCP connection carried data\n";
-        return text + udp(analysis).as_str();
+        return text + udp(analysis, width).as_str();
     }
     let listed = transfers.iter().take(MAX_LISTED).enumerate();
     let rows: Vec<_> = listed.map(|(i, transfer)| row(i + 1, transfer.direction)).collect();
@@ -93,7 +96,9 @@ pub fn render(
         let place = place(direction);
         text += &format!("\n{} {} to {}, {place}\n", i + 1, direction.from, direction.to);
         let verdict = [&transfer.verdict.text].into_iter().cloned();
-        for line in verdict.chain(transfer.cost_in_words()) {
+        let remedy = advice::remedy_in_words(direction, transfer.verdict.cause);
+        let remedy = remedy.map(ToOwned::to_owned);
+        for line in verdict.chain(transfer.cost_in_words()).chain(remedy) {
             text += &text::wrapped(&line, width, "  ");
         }
     }
@@ -101,7 +106,7 @@ pub fn render(
         let smaller = count(transfers.len() - MAX_LISTED, "smaller transfer");
         text += &format!("\nand {smaller} (--json has all)\n");
     }
-    text + advice::render(plan, MAX_LISTED, width).as_str() + udp(analysis).as_str()
+    text + advice::render(plan, MAX_LISTED, width).as_str() + udp(analysis, width).as_str()
 }
 
 /// Returns the table of [`render`], cell by cell. `None` if no connection carried data.
@@ -111,8 +116,8 @@ pub fn table(transfers: &[Transfer<'_>]) -> Option<Cells> {
     (!lines.is_empty()).then(|| (heads().to_vec(), lines))
 }
 
-/// Renders the QUIC connections.
-fn udp(analysis: &Analysis) -> String {
+/// Renders the QUIC connections and the tunnels.
+fn udp(analysis: &Analysis, width: usize) -> String {
     let quic: Vec<_> = analysis.udp.iter().filter(|pair| pair.quic_version.is_some()).collect();
     let mut text = String::new();
     for pair in quic.iter().take(MAX_LISTED) {
@@ -126,7 +131,46 @@ fn udp(analysis: &Analysis) -> String {
     if !quic.is_empty() {
         text += "  Its packet numbers are encrypted: reordering and loss cannot be seen from outside.\n";
     }
+    let tunnels = analysis.udp.iter().filter_map(|pair| Some((pair, pair.tunnel?)));
+    for (pair, tunnel) in tunnels.take(MAX_LISTED) {
+        let [to_server, to_client] = &pair.payload_bytes;
+        text += &format!(
+            "\n{} tunnel, {} to {}: {to_server} and {to_client} bytes\n",
+            tunnel.name(),
+            pair.client,
+            pair.server
+        );
+        for line in tunnel_order(pair, tunnel) {
+            text += &text::wrapped(&line, width, "  ");
+        }
+    }
     text
+}
+
+/// Describes the order in which the packets of a tunnel passed, and the remedy where they were late.
+pub(crate) fn tunnel_order(pair: &UdpPair, tunnel: Tunnel) -> Vec<String> {
+    let receivers = [pair.server, pair.client];
+    let late: Vec<String> = receivers
+        .iter()
+        .zip(&pair.tunnel_reordering)
+        .filter_map(|(to, order)| order.as_ref().map(|order| (to, order)))
+        .filter(|(_, order)| order.ratio >= MIN_LATE_IN_TUNNEL)
+        .map(|(to, order)| {
+            let by = order.late_time.as_ref().map_or(String::new(), |time| {
+                format!(", half of them by {:.1} ms or more", time.median_ms)
+            });
+            let share = order.ratio * 100.0;
+            format!(
+                "{share:.1} % of its packets to {to} came late{by}. On that host, or with `--forward` on a \
+                 gateway before it, `sudo unruffled resequence --tunnel {tunnel}` puts them in order; a \
+                 packet that is lost then delays all packets behind it."
+            )
+        })
+        .collect();
+    match late.is_empty() {
+        true => vec!["Its packets kept their order up to this host.".to_owned()],
+        false => late,
+    }
 }
 
 /// Returns the place of a capture in words.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use unruffled_capture::{Analysis, Cause, Direction, Sureness, Verdict, is_enough, judge};
+use unruffled_capture::{
+    Analysis, Cause, Direction, Sureness, Tunnel, UdpPair, Verdict, is_enough, judge,
+};
 
 use crate::cancel::CancellationToken;
 use crate::fit::{self, Beside, Cost, FitError, LossOrigin, Losses};
@@ -10,6 +12,9 @@ use crate::rate::Scale;
 
 /// The most transfers whose cost is simulated; each simulation takes some seconds.
 const MAX_PRICED: usize = 3;
+
+/// The difference between the span of a transfer and that of the tunnel that carries it, in seconds.
+const TUNNEL_SLACK_S: f64 = 1.0;
 
 /// A direction of a connection that carried data, with the verdict on it.
 #[derive(Debug)]
@@ -24,6 +29,8 @@ pub struct Transfer<'a> {
     pub verdict: Verdict,
     /// The causes of its losses.
     pub losses: Losses,
+    /// The tunnel that carries its packets, if the capture shows one.
+    pub tunnel: Option<Tunnel>,
     /// The cost of reordering, or the reason why it is unknown; none before [`price`], and for transfers
     /// whose cost is not simulated.
     pub cost: Option<Result<Cost, Arc<FitError>>>,
@@ -79,9 +86,25 @@ pub fn transfers(analysis: &Analysis) -> Vec<Transfer<'_>> {
             _ if losses.decision == LossOrigin::Queue => overflowed(direction),
             verdict => verdict,
         };
-        Transfer { connection: at, span_s, direction, verdict, losses, cost: None }
+        let tunnel = tunnel(analysis, direction, span_s);
+        Transfer { connection: at, span_s, direction, verdict, losses, tunnel, cost: None }
     };
     found.into_iter().map(transfer).collect()
+}
+
+/// Returns the tunnel that carries a transfer: the largest that was there all the time and carried at least
+/// as many octets in one direction. The capture has both where it was made on all interfaces of a host at
+/// which the tunnel ends.
+fn tunnel(analysis: &Analysis, direction: &Direction, span_s: (f64, f64)) -> Option<Tunnel> {
+    let carries = |pair: &&UdpPair| {
+        let end_s = pair.start_s + pair.duration_s;
+        let is_there =
+            pair.start_s <= span_s.0 + TUNNEL_SLACK_S && end_s >= span_s.1 - TUNNEL_SLACK_S;
+        is_there && pair.payload_bytes.iter().max() >= Some(&direction.traffic.payload_bytes)
+    };
+    let tunnels = analysis.udp.iter().filter(|pair| pair.tunnel.is_some());
+    let largest = tunnels.filter(carries).max_by_key(|pair| pair.payload_bytes.iter().max());
+    largest.and_then(|pair| pair.tunnel)
 }
 
 /// Returns the verdict on a transfer whose losses are overflows of the path's queue: it filled the

@@ -124,6 +124,7 @@ fn table(name: &str, transfers: &[Transfer<'_>]) -> PyResult<Table> {
             ("cost_share", cost.map(|cost| cost.share)),
             ("cost_without_bps", cost.map(|cost| cost.without_bps)),
             ("cost_attached_bps", cost.map(|cost| cost.attached_bps)),
+            ("cost_resequenced_bps", cost.map(|cost| cost.resequenced_bps)),
         ] {
             row.insert(name.to_owned(), value.into());
         }

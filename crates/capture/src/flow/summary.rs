@@ -10,7 +10,7 @@ use crate::analysis::{
     Traffic, Windows,
 };
 use crate::histogram::DurationHistogram;
-use crate::reordering::Arrivals;
+use crate::reordering::{Arrivals, PathFacts};
 
 /// Share of the round trip to one end below which the capture counts as made near that end.
 const MAX_NEAR_SHARE: f64 = 0.1;
@@ -31,6 +31,12 @@ impl FlowDirection {
         let place = place(self);
         let spacing = spacing(self, place, clock_step);
         let charts = &self.charts;
+        let windows = windows(self);
+        let path = self.path.round_trips.min_rtt().map(|round_trip| {
+            let loss_events = windows.recoveries - windows.spurious_recoveries;
+            PathFacts { round_trip, loss_events }
+        });
+        let at_receiver = &self.at_receiver.arrivals;
         Direction {
             from,
             to,
@@ -39,10 +45,10 @@ impl FlowDirection {
             retransmissions: retransmissions(self),
             losses: losses(self),
             loss_evidence: self.loss_evidence(),
-            reordering_here: self.here.arrivals.summary(),
-            reordering_at_receiver: self.sack.seen.then(|| self.at_receiver.arrivals.summary()),
+            reordering_here: self.here.arrivals.summary(path),
+            reordering_at_receiver: self.sack.seen.then(|| at_receiver.summary(path)),
             rtt: rtt(self, opposite, place, start, clock_step),
-            windows: windows(self),
+            windows,
             limits: limits(self, place),
             crowded: spacing.and_then(|spacing| self.path.cross_traffic.share(spacing)),
             spacing_ms: spacing.map(Duration::as_millis_f64),

@@ -8,3 +8,4 @@ mod robustness;
 mod sequences;
 mod trace;
 mod transfers;
+mod tunnels;

@@ -34,6 +34,10 @@ fn three_commands_lead_from_a_capture_to_a_comparison() {
     let left = "See what each sender delivers on this path: unruffled compare path.toml";
     assert!(text.contains(left) && !text.contains("--scenario"), "{text}");
     assert!(text.contains("1. On 192.0.2.1, the sender of transfer 1, where this was captured: "));
+    assert!(text.contains(" and `unruffled resequence` at the receiver, "), "{text}");
+    let receiver =
+        "3. On 198.51.100.1, the receiver of transfer 1; this was captured elsewhere: put";
+    assert!(text.contains(receiver) && text.contains("sudo unruffled resequence"), "{text}");
     assert!(message.starts_with("scenario: path.toml: rack+cubic delivers "), "{message}");
     let ranked = ["compare", "path.toml", "--duration", "5 s", "--seeds", "1", "--no-report"];
     let output = unruffled(&folder, &ranked);
@@ -124,6 +128,11 @@ fn json_is_the_same_from_a_file_and_from_standard_input() {
     let direction = &of_file["connections"][0]["directions"][0];
     assert!(direction["retransmissions"]["spurious"].as_u64() > Some(0));
     assert_eq!(direction["place"], "sender");
+    let verdict = &of_file["verdicts"][0];
+    assert_eq!((&verdict["remedy_here"], &verdict["tunnel"]), (&"attach".into(), &Value::Null));
+    assert!(verdict["cost"]["resequenced_bps"].as_f64() > verdict["cost"]["now_bps"].as_f64());
+    let commands = of_file["plan"].as_array().expect("steps").iter().map(|step| &step["command"]);
+    assert!(commands.into_iter().any(|command| command == "sudo unruffled resequence"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use serde::Serialize;
+use unruffled_capture::Tunnel;
 
 use super::role::Role;
 use crate::text::for_shell;
@@ -27,7 +28,9 @@ pub enum Action {
     Attach,
     /// Show what it does.
     Status,
-    /// Disable timestamps where it cannot be loaded.
+    /// Put packets in order at the receiver, or on a gateway before it.
+    Resequence,
+    /// Disable timestamps where neither is possible.
     Timestamps,
     /// Write a page for the people who run the sender.
     Report,
@@ -64,7 +67,14 @@ pub enum Advice {
     Attach,
     /// Show what the congestion control holds back.
     ShowStatus,
-    /// Disable timestamps, if the congestion control cannot be loaded at the sender.
+    /// Put packets in order at the receiver, or on a gateway before it.
+    Resequence {
+        /// Whether the host is a gateway that forwards the packets.
+        forwards: bool,
+        /// The tunnel that carries the packets, if the capture shows one.
+        tunnel: Option<Tunnel>,
+    },
+    /// Disable timestamps, if neither remedy is possible.
     DisableTimestamps {
         /// The end that the step is for.
         at: Role,
@@ -119,6 +129,7 @@ impl Advice {
             Self::Capture { .. } | Self::CaptureIntoFile => Action::Capture,
             Self::Attach => Action::Attach,
             Self::ShowStatus => Action::Status,
+            Self::Resequence { .. } => Action::Resequence,
             Self::DisableTimestamps { .. } => Action::Timestamps,
             Self::WriteReport { .. } => Action::Report,
             Self::CompareWritten { .. }
@@ -142,6 +153,11 @@ impl Advice {
             Self::CaptureIntoFile => format!("sudo tcpdump -U -i any -s 128 -w {NEW_CAPTURE} tcp"),
             Self::Attach => "sudo unruffled attach --default".to_owned(),
             Self::ShowStatus => "sudo unruffled status --watch".to_owned(),
+            Self::Resequence { forwards, tunnel } => {
+                let forward = if *forwards { " --forward" } else { "" };
+                let tunnel = tunnel.map_or(String::new(), |tunnel| format!(" --tunnel {tunnel}"));
+                format!("sudo unruffled resequence{forward}{tunnel}")
+            }
             Self::DisableTimestamps { .. } => "sudo sysctl -w net.ipv4.tcp_timestamps=0".to_owned(),
             Self::WriteReport { capture } => {
                 format!("unruffled analyze {} --report slow.html", for_shell(capture))
@@ -185,14 +201,16 @@ impl Advice {
                  begin the transfer again; `sudo unruffled detach` undoes it."
             }
             Self::ShowStatus => "see what it holds back while the transfer runs.",
-            Self::DisableTimestamps { at: Role::Sender } => {
-                "only if `attach` is refused: do without timestamps. Packets are late by much less than \
-                 a round trip, where that was faster in races. `=1` undoes it."
+            Self::Resequence { forwards, tunnel } => return resequence(*forwards, *tunnel),
+            Self::DisableTimestamps { at: Role::Sender | Role::Gateway } => {
+                "only if `attach` is refused, and the receiver cannot have `resequence`: do without timestamps. \
+                 Packets are late by much less than a round trip, where that was faster in races. `=1` \
+                 undoes it."
             }
             Self::DisableTimestamps { at: Role::Receiver } => {
-                "only if the sender cannot have `attach`: do without timestamps, which an end may \
-                 refuse. Packets are late by much less than a round trip, where that was faster in \
-                 races. `=1` undoes it."
+                "only if the sender cannot have `attach`, and `resequence` is refused here: do without \
+                 timestamps, which an end may refuse. Packets are late by much less than a round trip, where \
+                 that was faster in races. `=1` undoes it."
             }
             Self::WriteReport { .. } => {
                 "If others run the sender: a page that shows them what slows it."
@@ -208,6 +226,33 @@ impl Advice {
         };
         text.to_owned()
     }
+}
+
+/// The purpose of `unruffled resequence`.
+fn resequence(forwards: bool, tunnel: Option<Tunnel>) -> String {
+    let mut text = match forwards {
+        false => {
+            "put arriving packets in order, so that any sender keeps its speed (Linux; the command says \
+             what is missing). It runs until Ctrl-C, which undoes it. Where the sender has `attach`, it \
+             is not necessary."
+        }
+        true => {
+            "if it forwards these packets as a gateway, put them in order on their way, so that any sender \
+             keeps its speed (Linux; the command says what is missing). It runs until Ctrl-C, which \
+             undoes it. If the gateway translates addresses (NAT), leave out `--forward`. Where the \
+             sender has `attach`, it is not necessary."
+        }
+    }
+    .to_owned();
+    if let Some(tunnel) = tunnel {
+        text += &format!(
+            " `--tunnel` puts all packets of the {} tunnel in order, QUIC included; a packet that the \
+             tunnel loses then delays all packets behind it. Leave it out where the tunnel neither ends on \
+             this host nor passes it.",
+            tunnel.name()
+        );
+    }
+    text
 }
 
 impl CaptureReason {

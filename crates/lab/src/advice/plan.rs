@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use unruffled_capture::{Cause, Direction, Place, is_blurred, is_closed, is_enough, is_truncated};
 
-use super::kind::{Advice, CaptureReason, NEW_CAPTURE};
+use super::kind::{Action, Advice, CaptureReason, NEW_CAPTURE};
+use super::remedy::is_late_here;
 use super::role::Role;
 use super::step::{Site, Step};
 use crate::fit;
@@ -35,7 +36,7 @@ pub struct Written {
 pub fn plan(name: &str, transfers: &[Transfer<'_>], written: Option<&Written>) -> Vec<Step> {
     let mut plan = Plan { steps: Vec::new() };
     for (number, transfer) in (1..).zip(transfers).filter(|(_, transfer)| !costs_little(transfer)) {
-        plan.advise(number, transfer.direction, transfer.verdict.cause);
+        plan.advise(number, transfer);
     }
     let slowed: Vec<(usize, &Transfer<'_>)> = (1..)
         .zip(transfers)
@@ -61,7 +62,7 @@ pub fn plan(name: &str, transfers: &[Transfer<'_>], written: Option<&Written>) -
     }
     plan.compare(file, &fitted, written);
     // Stable: the steps of one kind stay in the order of their transfers.
-    plan.steps.sort_by_key(|step| step.advice.action());
+    plan.steps.sort_by_key(rank);
     plan.steps
 }
 
@@ -72,8 +73,9 @@ struct Plan {
 
 impl Plan {
     /// Adds the steps for one transfer.
-    fn advise(&mut self, number: usize, direction: &Direction, cause: Cause) {
-        match cause {
+    fn advise(&mut self, number: usize, transfer: &Transfer<'_>) {
+        let direction = transfer.direction;
+        match transfer.verdict.cause {
             Cause::Reordering if lacks_sack(direction) => {
                 self.on(Advice::EnableSack, Role::Receiver, number, direction);
                 self.on(Advice::EnableSack, Role::Sender, number, direction);
@@ -82,6 +84,7 @@ impl Plan {
             Cause::Reordering => {
                 self.on(Advice::Attach, Role::Sender, number, direction);
                 self.on(Advice::ShowStatus, Role::Sender, number, direction);
+                self.resequence(number, transfer);
             }
             Cause::ReceiverWindow => {
                 let advice = receiver_advice(direction);
@@ -102,9 +105,22 @@ impl Plan {
         }
     }
 
+    /// Adds the resequencer at the receiver, and on the gateway where the capture was made if packets
+    /// had lost their order there.
+    fn resequence(&mut self, number: usize, transfer: &Transfer<'_>) {
+        let direction = transfer.direction;
+        let tunnel = transfer.tunnel;
+        if direction.place == Place::Between && is_late_here(direction) {
+            let advice = Advice::Resequence { forwards: true, tunnel };
+            self.on(advice, Role::Gateway, number, direction);
+        }
+        let advice = Advice::Resequence { forwards: false, tunnel };
+        self.on(advice, Role::Receiver, number, direction);
+    }
+
     fn capture(&mut self, reason: CaptureReason, at: Role, number: usize, direction: &Direction) {
         let peer = match at {
-            Role::Sender => direction.to.ip(),
+            Role::Sender | Role::Gateway => direction.to.ip(),
             Role::Receiver => direction.from.ip(),
         };
         self.on(Advice::Capture { reason, peer }, at, number, direction);
@@ -182,11 +198,25 @@ fn costs_little(transfer: &Transfer<'_>) -> bool {
     cost.is_some_and(|cost| cost.share.max(cost.lossless_share) < MIN_COST_SHARE)
 }
 
-/// The address of the host that has this role.
-fn address(role: Role, direction: &Direction) -> IpAddr {
+/// Returns the place of a step in the plan: by kind, but of the remedies for reordering, first those for
+/// the host where the capture was made.
+fn rank(step: &Step) -> (Action, bool, Action) {
+    let action = step.advice.action();
+    let captured_here = step.site.and_then(|site| site.captured_here);
+    match action {
+        Action::Attach | Action::Status | Action::Resequence => {
+            (Action::Attach, captured_here == Some(false), action)
+        }
+        _ => (action, false, action),
+    }
+}
+
+/// The address of the host that has this role, if it is known.
+fn address(role: Role, direction: &Direction) -> Option<IpAddr> {
     match role {
-        Role::Sender => direction.from.ip(),
-        Role::Receiver => direction.to.ip(),
+        Role::Sender => Some(direction.from.ip()),
+        Role::Receiver => Some(direction.to.ip()),
+        Role::Gateway => None,
     }
 }
 
@@ -195,7 +225,7 @@ fn captured_at(role: Role, direction: &Direction) -> Option<bool> {
     match direction.place {
         Place::Sender => Some(role == Role::Sender),
         Place::Receiver => Some(role == Role::Receiver),
-        Place::Between => Some(false),
+        Place::Between => Some(role == Role::Gateway),
         Place::Unknown => None,
     }
 }

@@ -1,8 +1,8 @@
-//! The ends of a transfer.
+//! The parts of hosts in a transfer.
 
 use serde::Serialize;
 
-/// The end of a transfer that a host is.
+/// The part of a host in a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -10,4 +10,6 @@ pub enum Role {
     Sender,
     /// The host that receives the data.
     Receiver,
+    /// The host between the ends at which the capture was made. Its address is unknown.
+    Gateway,
 }

@@ -14,9 +14,9 @@ const MAX_LISTED: usize = 6;
 /// The host on which a command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// The host's address.
-    pub host: IpAddr,
-    /// The end of the transfers that the host is.
+    /// The host's address; none for a host between the ends.
+    pub host: Option<IpAddr>,
+    /// The part of the host in the transfers.
     pub role: Role,
     /// Whether the capture was made there, if that is known.
     pub captured_here: Option<bool>,
@@ -40,6 +40,12 @@ impl Step {
     pub(crate) fn in_words(&self) -> String {
         let text = self.advice.text();
         let Some(Site { host, role, captured_here }) = self.site else { return text };
+        let Some(host) = host else {
+            return format!(
+                "On the host between the ends of {}, where this was captured: {text}",
+                self.numbers()
+            );
+        };
         let here = match captured_here {
             Some(true) => ", where this was captured",
             Some(false) if self.advice.action() == Action::Attach => {
@@ -51,6 +57,7 @@ impl Step {
         let role = match role {
             Role::Sender => "sender",
             Role::Receiver => "receiver",
+            Role::Gateway => "gateway",
         };
         format!("On {host}, the {role} of {}{here}: {text}", self.numbers())
     }
@@ -73,7 +80,7 @@ impl Serialize for Step {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut step = serializer.serialize_struct("Step", 7)?;
         step.serialize_field("action", &self.advice.action())?;
-        step.serialize_field("host", &self.site.map(|site| site.host))?;
+        step.serialize_field("host", &self.site.and_then(|site| site.host))?;
         step.serialize_field("role", &self.site.map(|site| site.role))?;
         step.serialize_field("captured_here", &self.site.and_then(|site| site.captured_here))?;
         step.serialize_field("transfers", &self.transfers)?;

@@ -57,7 +57,7 @@ fn late_by(share: f64) -> impl Fn(&mut Direction) {
 }
 
 fn host(step: &Step) -> Option<IpAddr> {
-    step.site.map(|site| site.host)
+    step.site.and_then(|site| site.host)
 }
 
 fn captured_here(step: &Step) -> Option<bool> {
@@ -77,9 +77,20 @@ fn each_step_is_a_command_for_the_host_on_which_it_helps() {
         let plan = planned("c.pcap", &[&at(place)], cause);
         for step in &plan {
             let what = format!("{cause:?} at {place:?}: {step:?}");
+            assert_eq!(
+                step.advice.action() == Action::Resequence,
+                step.advice.command().contains("resequence"),
+                "{what}"
+            );
             let starts =
                 ["sudo unruffled ", "unruffled ", "sudo sysctl -w ", "sudo tcpdump ", "ss "];
             assert!(starts.iter().any(|start| step.advice.command().starts_with(start)), "{what}");
+            if step.advice.action() == Action::Resequence {
+                assert_eq!(host(step), Some(RECEIVER.into()), "{what}");
+                let here = [Some(false), Some(true), Some(false), None];
+                let nth = PLACES.iter().position(|&other| other == place).expect("is one");
+                assert_eq!(captured_here(step), here[nth], "{what}");
+            }
             if matches!(step.advice.action(), Action::Attach | Action::Status) {
                 assert_eq!(host(step), Some(SENDER.into()), "{what}");
                 let here = [Some(true), Some(false), Some(false), None];
@@ -89,11 +100,24 @@ fn each_step_is_a_command_for_the_host_on_which_it_helps() {
         }
         let expected: &[Action] = match (cause, place) {
             (Cause::Reordering, Place::Sender | Place::Unknown) => {
-                &[Action::Attach, Action::Status, Action::Compare]
+                &[Action::Attach, Action::Status, Action::Resequence, Action::Compare]
             }
-            (Cause::Reordering, _) => {
-                &[Action::Attach, Action::Status, Action::Report, Action::Compare]
-            }
+            // The remedy at the receiver comes first.
+            (Cause::Reordering, Place::Receiver) => &[
+                Action::Resequence,
+                Action::Attach,
+                Action::Status,
+                Action::Report,
+                Action::Compare,
+            ],
+            // The capture was made before the packets lost their order.
+            (Cause::Reordering, Place::Between) => &[
+                Action::Attach,
+                Action::Status,
+                Action::Resequence,
+                Action::Report,
+                Action::Compare,
+            ],
             (Cause::ReceiverWindow, _) => &[Action::ReceiveBuffer],
             (Cause::Unknown, Place::Receiver | Place::Between | Place::Unknown) => {
                 &[Action::Capture]
@@ -106,7 +130,11 @@ fn each_step_is_a_command_for_the_host_on_which_it_helps() {
 
 #[test]
 fn a_step_says_whether_the_capture_was_made_on_its_host() {
-    let first = |place| planned("c", &[&at(place)], Cause::Reordering)[0].in_words();
+    let first = |place| {
+        let plan = planned("c", &[&at(place)], Cause::Reordering);
+        let attach = plan.iter().find(|step| step.advice == Advice::Attach);
+        attach.expect("is advised").in_words()
+    };
     let on = "On 192.0.2.1, the sender of transfer 1";
     for (place, expected) in [
         (Place::Sender, ", where this was captured: "),
@@ -194,7 +222,7 @@ fn attach_is_not_advised_if_reordering_cost_little() {
     price("c", &mut all, crate::cancel::never());
     let Some(Ok(cost)) = all[0].cost.take() else { panic!("it is priced") };
     for (share, expected) in [
-        (0.2, vec![Action::Attach, Action::Status, Action::Compare]),
+        (0.2, vec![Action::Attach, Action::Status, Action::Resequence, Action::Compare]),
         (0.04, vec![Action::Compare]),
     ] {
         let cost = Cost { share, lossless_share: share, ..cost.clone() };
@@ -206,20 +234,22 @@ fn attach_is_not_advised_if_reordering_cost_little() {
 #[test]
 fn transfers_of_one_host_share_its_steps() {
     let plan = planned("c", &[&|_| (), &|_| ()], Cause::Reordering);
-    assert_eq!(actions(&plan), [Action::Attach, Action::Status, Action::Compare]);
+    let expected = [Action::Attach, Action::Status, Action::Resequence, Action::Compare];
+    assert_eq!(actions(&plan), expected);
     assert_eq!(plan[0].transfers, [1, 2]);
     assert!(plan[0].in_words().starts_with("On 192.0.2.1, the sender of transfers 1, 2, where"));
-    assert_eq!(lines(&plan, 2).len(), 2, "the path that is compared is the first one's");
+    assert_eq!(lines(&plan, 2).len(), 3, "the path that is compared is the first one's");
 }
 
 #[test]
 fn a_capture_from_standard_input_is_repeated_into_a_file() {
     let plan = planned("-", &[&|_| ()], Cause::Reordering);
-    let expected = [Action::Capture, Action::Attach, Action::Status, Action::Compare];
+    let expected =
+        [Action::Capture, Action::Attach, Action::Status, Action::Resequence, Action::Compare];
     assert_eq!(actions(&plan), expected);
     assert!(plan[0].advice.command().contains(" -w slow.pcap "));
     let last = "unruffled analyze slow.pcap --scenario path.toml && unruffled compare path.toml";
-    assert_eq!(plan[3].advice.command(), last);
+    assert_eq!(plan[4].advice.command(), last);
 }
 
 #[test]
@@ -233,6 +263,29 @@ fn both_readings_of_a_written_path_are_compared() {
         plan[plan.len() - 2..].iter().map(|step| step.advice.command()).collect();
     let expected = ["unruffled compare 'my path.toml'", "unruffled compare 'my path-lossy.toml'"];
     assert_eq!(commands, expected);
+}
+
+#[test]
+fn a_gateway_has_a_step_if_packets_had_lost_their_order_there() {
+    let change = |late_here: u64| {
+        move |direction: &mut Direction| {
+            direction.place = Place::Between;
+            direction.reordering_here.reordered = late_here;
+            direction.reordering_at_receiver.as_mut().expect("SACK").reordered = 100;
+        }
+    };
+    for (late_here, here) in [(0, false), (79, false), (80, true), (200, true)] {
+        let plan = planned("c", &[&change(late_here)], Cause::Reordering);
+        let forwards = plan[0].advice.command() == "sudo unruffled resequence --forward";
+        assert_eq!(forwards, here, "{plan:?}");
+        let json = serde_json::to_string(&plan[0]).expect("is JSON");
+        let gateway =
+            r#"{"action":"resequence","host":null,"role":"gateway","captured_here":true,"#;
+        assert_eq!(json.starts_with(gateway), here, "{json}");
+        let words =
+            "On the host between the ends of transfer 1, where this was captured: if it forwards";
+        assert_eq!(plan[0].in_words().starts_with(words), here, "{plan:?}");
+    }
 }
 
 #[test]
@@ -250,8 +303,10 @@ fn text_is_wrapped_and_commands_are_not() {
 fn json_has_a_step_with_its_text_and_its_command() {
     let plan = planned("c", &[&at(Place::Receiver)], Cause::Reordering);
     let steps = serde_json::to_string(&plan).expect("is JSON");
-    let expected = r#"[{"action":"attach","host":"192.0.2.1","role":"sender","captured_here":false,"transfers":[1],"text":"distinguish late packets from lost ones"#;
+    let expected = r#"[{"action":"resequence","host":"198.51.100.1","role":"receiver","captured_here":true,"transfers":[1],"text":"put arriving packets in order"#;
     assert!(steps.starts_with(expected), "{steps}");
+    let expected = r#"{"action":"attach","host":"192.0.2.1","role":"sender","captured_here":false,"transfers":[1],"text":"distinguish late packets from lost ones"#;
+    assert!(steps.contains(expected), "{steps}");
     let expected = r#"{"action":"report","host":null,"role":null,"captured_here":null,"transfers":[1],"text":"If others run the sender: a page that shows them what slows it.","command":"unruffled analyze c --report slow.html"}"#;
     assert!(steps.contains(expected), "{steps}");
 }

@@ -10,7 +10,11 @@ pub(crate) fn udp_row(pair: &UdpPair) -> Vec<String> {
     let spin = pair.spin_rtt.iter().flatten().map(|rtt| rtt.median_ms).reduce(f64::min);
     vec![
         format!("{} and {}", pair.client, pair.server),
-        pair.quic_version.as_ref().map_or("UDP".to_owned(), |version| format!("QUIC {version}")),
+        match (&pair.quic_version, pair.tunnel) {
+            (Some(version), _) => format!("QUIC {version}"),
+            (None, Some(tunnel)) => tunnel.name().to_owned(),
+            (None, None) => "UDP".to_owned(),
+        },
         format!("{} and {}", pair.datagrams[0], pair.datagrams[1]),
         format!("{:.2}", octets as f64 / 1e6),
         format!("{:.2}", bps / 1e6),

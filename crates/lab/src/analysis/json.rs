@@ -1,9 +1,9 @@
 //! An analysis as JSON.
 
 use serde::Serialize;
-use unruffled_capture::{Analysis, Place, Verdict};
+use unruffled_capture::{Analysis, Place, Tunnel, Verdict};
 
-use crate::advice::{self, Step};
+use crate::advice::{self, Remedy, Step};
 use crate::fit::{Cost, Losses};
 use crate::transfer::Transfer;
 
@@ -36,6 +36,8 @@ pub fn json(
         advice: Vec<String>,
         cost: Option<&'a Cost>,
         no_cost: Option<String>,
+        remedy_here: Option<Remedy>,
+        tunnel: Option<Tunnel>,
     }
     let verdicts = (1..).zip(transfers).map(|(number, transfer)| Judged {
         connection: transfer.connection,
@@ -51,6 +53,8 @@ pub fn json(
             .as_ref()
             .and_then(|cost| cost.as_ref().err())
             .map(|error| error.to_string()),
+        remedy_here: advice::remedy_here(transfer.direction, transfer.verdict.cause),
+        tunnel: transfer.tunnel,
     });
     let document = Document { capture: name, damage, analysis, verdicts: verdicts.collect(), plan };
     serde_json::to_string(&document).unwrap_or_default() + "\n"

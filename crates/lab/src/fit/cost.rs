@@ -1,8 +1,8 @@
 //! The cost of reordering for a transfer, by simulation of the fitted path with and without late
-//! packets.
+//! packets, and the goodput that each remedy gives on that path.
 
 use serde::Serialize;
-use unruffled_capture::{Cause, Direction, Sureness};
+use unruffled_capture::{Cause, Direction, Place, Sureness};
 use unruffled_tcp::Variant;
 
 use super::beside::Beside;
@@ -28,6 +28,12 @@ const MIN_USED_SHARE: f64 = 0.8;
 
 /// The sender that simulates `unruffled attach`.
 const ATTACHED: &str = "unruffled";
+
+/// The key of the fitted path that simulates `unruffled resequence` at the receiver.
+const RESEQUENCE: &str = "link.measured.resequence=true";
+
+/// The keys of a connection with timestamps, and of a receiver that discards segments by them.
+const TIMESTAMPS: [&str; 2] = ["tcp.timestamps=true", "tcp.paws=true"];
 
 /// The largest ratio of simulated and captured goodput of a good fit.
 const GOOD_RATIO: f64 = 1.15;
@@ -59,6 +65,11 @@ pub struct Cost {
     pub attached_bps: f64,
     /// That goodput if only the queue of the path drops packets.
     pub lossless_attached_bps: f64,
+    /// The goodput of the same sender with reordering, if `unruffled resequence` puts the packets in
+    /// order at the end of the path.
+    pub resequenced_bps: f64,
+    /// That goodput if only the queue of the path drops packets.
+    pub lossless_resequenced_bps: f64,
     /// The cost by the likelier reading of the losses: one of the two above.
     pub likelier_share: f64,
     /// The origin of the losses, with the evidence.
@@ -121,19 +132,36 @@ pub fn cost(
     let ratio = fit.observed_bps / model_bps;
     let most_bps = fit.rate_bps * payload_share(direction);
     let left_bps = beside.left_bps(now_bps, most_bps);
-    let delivers = |toml: &str, sender: &str| {
+    let delivers = |toml: &str, overrides: &[String], sender: &str| {
         let variant = Variant::parse(sender)?;
-        let bps = goodput_bps(&same_time(toml, direction)?, &variant, cancel)? * ratio;
+        let scenario = same_time(toml, direction, overrides)?;
+        let bps = goodput_bps(&scenario, &variant, cancel)? * ratio;
         Ok::<f64, FitError>(bps.min(left_bps.unwrap_or(most_bps)))
     };
-    let without_bps = delivers(&fit.in_order, &fit.sender)?;
-    let attached_bps = delivers(&fit.toml, ATTACHED)?;
-    let (lossless_bps, lossless_attached_bps) = match &fit.lossless {
+    // `attach` switches timestamps off, and `resequence` leaves them as they are: it distinguishes what was
+    // sent again by them.
+    let mut resequence = vec![RESEQUENCE.to_owned()];
+    if direction.traffic.timestamps {
+        resequence.extend(TIMESTAMPS.map(str::to_owned));
+    }
+    // At the receiver, the queue of the path is not seen. A short one would drop the bursts that follow the
+    // end of each wait.
+    if direction.place == Place::Receiver {
+        resequence.push(format!(
+            "link.measured.queue={}",
+            path.queue.max(path.window_packets(direction))
+        ));
+    }
+    let without_bps = delivers(&fit.in_order, &[], &fit.sender)?;
+    let attached_bps = delivers(&fit.toml, &[], ATTACHED)?;
+    let resequenced_bps = delivers(&fit.toml, &resequence, &fit.sender)?;
+    let (lossless_bps, lossless_attached_bps, lossless_resequenced_bps) = match &fit.lossless {
         Some([late, in_order]) => (
-            delivers(in_order, &fit.sender)?.max(without_bps),
-            delivers(late, ATTACHED)?.max(attached_bps),
+            delivers(in_order, &[], &fit.sender)?.max(without_bps),
+            delivers(late, &[], ATTACHED)?.max(attached_bps),
+            delivers(late, &resequence, &fit.sender)?.max(resequenced_bps),
         ),
-        None => (without_bps, attached_bps),
+        None => (without_bps, attached_bps, resequenced_bps),
     };
     let [share, lossless_share] =
         [without_bps, lossless_bps].map(|bps| (1.0 - fit.observed_bps / bps).max(0.0));
@@ -154,7 +182,7 @@ pub fn cost(
     let text = format!(
         "It cost {:.0} %{}: {} now, {} without reordering{}, by the model, {} ({}: for what was \
          captured it gives {}{}). With the sender unruffled, the model gives {} (scaled like the \
-         rest).{}",
+         rest); with the sender as it is and `unruffled resequence` at the receiver, {}.{}",
         likelier_share * 100.0,
         // Undetected spurious retransmissions count as losses, which occur without reordering as
         // well.
@@ -177,6 +205,7 @@ pub fn cost(
         rate::in_words(model_bps),
         fit.distance.map_or(String::new(), |d| format!(", and late times at a distance of {d:.2}")),
         range(attached_bps, lossless_attached_bps),
+        range(resequenced_bps, lossless_resequenced_bps),
         if open { format!(" {}", fit.losses.in_words()) } else { String::new() },
     );
     Ok(Cost {
@@ -187,6 +216,8 @@ pub fn cost(
         lossless_share,
         attached_bps,
         lossless_attached_bps,
+        resequenced_bps,
+        lossless_resequenced_bps,
         likelier_share,
         losses: fit.losses,
         sender: fit.sender,

@@ -17,6 +17,9 @@ const PACKETS: f64 = 500_000.0;
 /// The relative difference below which two late times belong to one path.
 const VARIES: f64 = 0.5;
 
+/// The largest queue, in packets.
+const MAX_QUEUE: f64 = 1e6;
+
 /// The step through the quantiles, coprime to their number.
 const STEP: usize = 20;
 
@@ -30,7 +33,7 @@ pub(super) struct Measured {
     /// The one-way delay without queues.
     delay_ms: f64,
     /// The size of the queue, in packets.
-    queue: u64,
+    pub(super) queue: u64,
     /// The receiver's window, in segments.
     window: u64,
     pub(super) late: f64,
@@ -59,6 +62,12 @@ impl Measured {
     pub(super) fn spacing_ms(&self, direction: &Direction) -> f64 {
         f64::from(direction.traffic.segment_bytes + header(direction)) * 8.0 / self.rate_bps
             * 1000.0
+    }
+
+    /// Returns the number of packets that fill the path without its queue, up to the largest queue of a
+    /// scenario that is fitted.
+    pub(super) fn window_packets(&self, direction: &Direction) -> u64 {
+        (2.0 * self.delay_ms / self.spacing_ms(direction)).ceil().min(MAX_QUEUE) as u64
     }
 
     /// Returns the path with a window that grows by acknowledgements.
@@ -93,7 +102,7 @@ pub(super) fn measured(direction: &Direction) -> Result<Measured, FitError> {
     let queued_ms = standing.map_or(0.0, |(samples, least)| (samples.max_ms - least).max(0.0));
     // Without losses the queue is larger than the queue that was seen.
     let room = if direction.losses.lost == 0 { 2.0 } else { 1.0 };
-    let queue = (queued_ms / spacing_ms * room).ceil().clamp(10.0, 1e6) as u64;
+    let queue = (queued_ms / spacing_ms * room).ceil().clamp(10.0, MAX_QUEUE) as u64;
     let full = u64::from(direction.traffic.segment_bytes.max(1));
     let window = direction.windows.largest_window.map_or(100_000, |window| window / full);
     let late = direction.reordering();

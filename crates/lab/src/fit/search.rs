@@ -107,7 +107,7 @@ impl Fit {
         if reading.toml == self.toml {
             return Ok(self.simulated_bps);
         }
-        let scenario = same_time(&reading.toml, direction)?;
+        let scenario = same_time(&reading.toml, direction, &[])?;
         goodput_bps(&scenario, &Variant::parse(&self.sender)?, cancel)
     }
 
@@ -211,7 +211,7 @@ fn attempt(
     let in_order = scenario(name, direction, &path.in_order(), loss);
     let lossless = (loss != Loss::None)
         .then(|| [path, &path.in_order()].map(|path| scenario(name, direction, path, Loss::None)));
-    let parsed = same_time(&toml, direction)?;
+    let parsed = same_time(&toml, direction, &[])?;
     let (simulated, delivers) = rayon::join(
         || simulate(&parsed, variant, cancel),
         || goodput_bps(&parsed, variant, cancel),
@@ -234,9 +234,14 @@ fn attempt(
     Ok((fit, simulated))
 }
 
-/// The scenario with the duration of the transfer, so that both include slow start.
-pub(super) fn same_time(toml: &str, direction: &Direction) -> Result<Scenario, FitError> {
-    let scenario = Scenario::parse("the fitted path", toml, &[])?;
+/// Returns the scenario, with `overrides`, for the duration of the transfer, so that both include slow
+/// start.
+pub(super) fn same_time(
+    toml: &str,
+    direction: &Direction,
+    overrides: &[String],
+) -> Result<Scenario, FitError> {
+    let scenario = Scenario::parse("the fitted path", toml, overrides)?;
     let transfer = Duration::from_nanos((direction.traffic.transfer_s.max(0.1) * 1e9) as u64);
     Ok(Scenario { duration: transfer.min(scenario.duration), ..scenario })
 }

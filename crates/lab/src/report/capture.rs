@@ -12,8 +12,8 @@ use unruffled_units::count;
 use super::page::{page, style};
 use super::palette::LATE;
 use super::plot::{self, Axes};
-use crate::advice::{Step, for_largest};
-use crate::analysis::{heads, place, row, udp_row};
+use crate::advice::{Step, for_largest, remedy_in_words};
+use crate::analysis::{heads, place, row, tunnel_order, udp_row};
 use crate::text::grouped;
 use crate::transfer::Transfer;
 
@@ -75,12 +75,24 @@ pub fn capture(
             drawn => any_drawn,
             udp_heads => ["between", "what", "datagrams", "MB", "Mb/s", "handshake ms", "spin ms"],
             udp => analysis.udp.iter().take(MAX_LISTED).map(udp_row).collect::<Vec<_>>(),
+            tunnels => tunnels(analysis),
             // The data has only numbers and fixed keys, so it cannot close the script element.
             data => safe(serde_json::to_string(&data).unwrap_or_default()),
             uplot => safe(format!("/*!\n{UPLOT_LICENCE}*/\n{UPLOT}")),
             script => safe(SCRIPT.to_owned()),
         },
     )
+}
+
+/// Describes the order of each tunnel's packets.
+fn tunnels(analysis: &Analysis) -> Vec<String> {
+    let pairs = analysis.udp.iter().take(MAX_LISTED);
+    let tunnels = pairs.filter_map(|pair| Some((pair, pair.tunnel?)));
+    let lines = tunnels.flat_map(|(pair, tunnel)| {
+        let ends = format!("{} tunnel, {} to {}", tunnel.name(), pair.client, pair.server);
+        tunnel_order(pair, tunnel).into_iter().map(move |line| format!("{ends}: {line}"))
+    });
+    lines.collect()
 }
 
 /// Returns the data of the charts of a transfer, for the script.
@@ -130,6 +142,7 @@ fn shown(number: usize, transfer: &Transfer<'_>) -> Value {
         place => place(direction),
         verdict => transfer.verdict.text.as_str(),
         cost => transfer.cost_in_words(),
+        remedy => remedy_in_words(direction, transfer.verdict.cause),
         drawn => is_drawn(transfer),
         thinned => direction.charts.drawing.as_ref().and_then(thinned),
         rtt_drawn => !direction.rtt.over_time.is_empty(),
@@ -138,7 +151,9 @@ fn shown(number: usize, transfer: &Transfer<'_>) -> Value {
         lateness_narrow => times.map(|times| histogram(times, NARROW_HISTOGRAM)),
         lateness_note => times.map(|times| {
             let packets = count(times.packets, "packet");
-            format!("{packets}, half of them by {:.1} ms or more", times.median_ms)
+            let hold = late.hold_ms.filter(|ms| *ms > 0.0);
+            let hold = hold.map_or(String::new(), |ms| format!("; `resequence` holds for {ms:.1} ms"));
+            format!("{packets}, half of them by {:.1} ms or more{hold}", times.median_ms)
         }),
     }
 }

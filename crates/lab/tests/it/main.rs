@@ -12,6 +12,7 @@ mod networks;
 mod ns2;
 mod one_link;
 mod paths;
+mod remedies;
 mod resequence;
 mod senders;
 mod shares;
