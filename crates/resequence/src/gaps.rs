@@ -9,6 +9,10 @@ use unruffled_units::{Duration, Instant};
 /// stacks.
 const MIN_RTO: Duration = Duration::from_millis(200);
 
+/// Longest tick of the clocks of common stacks. What was sent in one tick was not sent again, if a round trip is
+/// longer.
+const MAX_TICK: Duration = Duration::from_millis(10);
+
 /// Time after which a gap that was given up is forgotten.
 const MEMORY: Duration = Duration::from_secs(4);
 
@@ -187,7 +191,7 @@ impl Gap {
     /// through needs a round trip to cause a retransmission; while packets were held, only a timeout can.
     fn is_second_transmission(&self, packet: &Arriving) -> bool {
         if let (Some(opener), Some(sent)) = (self.timestamp, packet.timestamp)
-            && opener != sent
+            && (opener != sent || packet.round_trip > MAX_TICK)
         {
             return is_after(sent, opener);
         }

@@ -15,11 +15,8 @@ use crate::{Config, Counters, Flow, Load, Packet, Path, PathState, Protocol, Rol
 /// Maximum number of gaps that a flow remembers after the wait for them ended.
 const MAX_GAPS_OF_A_FLOW: usize = 16_384;
 
-/// Number of gaps of all flows from which on each remembers few.
+/// Maximum number of gaps that all flows remember. At the limit the flow that was idle for longest is forgotten.
 const MAX_GAPS: usize = 1 << 17;
-
-/// Maximum number of gaps that a flow remembers then.
-const FEW_GAPS: usize = 64;
 
 /// Holds packets until they are in order.
 ///
@@ -96,9 +93,11 @@ impl<T> Resequencer<T> {
             }
         }
         settle(key, flow, path, &self.config, now, &mut self.waits, &mut self.outlet);
-        let limit = if self.gaps > MAX_GAPS { FEW_GAPS } else { MAX_GAPS_OF_A_FLOW };
-        flow.forget(limit, now, path);
+        flow.forget(MAX_GAPS_OF_A_FLOW, now, path);
         self.gaps = self.gaps + flow.gaps() - gaps;
+        while self.gaps > MAX_GAPS && self.flows.len() > 1 {
+            self.evict_flow(now);
+        }
         while self.outlet.load.octets > self.config.budget
             || self.outlet.load.packets > self.config.max_packets
         {

@@ -59,3 +59,15 @@ fn acknowledgements_alone_are_no_flows() {
     }
     assert_eq!(trace.resequencer.load().flows, 0);
 }
+
+#[test]
+fn a_packet_with_the_timestamp_of_the_one_that_overtook_it_was_sent_once() {
+    let mut trace = Trace::new(Config::default());
+    trace.packet(0, Role::Open { next: 0 }, 0);
+    trace.packet(100, Role::Acknowledgement, 0);
+    trace.packet(1000, data(0, 1000), 1);
+    trace.packet(1000, data(2000, 1000), 3);
+    trace.packet(1350, data(1000, 1000), 2);
+    assert_eq!(trace.resequencer.counters().late, 1);
+    assert_eq!(trace.resequencer.paths()[0].longest, crate::trace::ms(350));
+}
