@@ -20,9 +20,6 @@ const MAX_DISCONTINUITIES: usize = 4096;
 /// Minimum time for which a lateness counts in the time that a resequencer holds, as in `resequence`.
 const MIN_AGE: Duration = Duration::from_secs(10);
 
-/// Cost of a packet that comes later than a resequencer waits, in round trips, as in `resequence`.
-const TOO_LATE_ROUND_TRIPS: f64 = 10.0;
-
 /// Maximum time for which a resequencer holds a packet, as in `resequence`.
 const MAX_HOLD: Duration = Duration::from_secs(1);
 
@@ -129,7 +126,7 @@ impl RecentLateness {
         let mut model = self.0.clone();
         let losses = (lost * f64::from(model.samples())).round() as u64;
         (0..losses).for_each(|_| model.lost());
-        model.cheapest_wait(round_trip.mul_f64(TOO_LATE_ROUND_TRIPS), MAX_HOLD)
+        model.worthwhile_wait(round_trip, MAX_HOLD)
     }
 }
 

@@ -229,7 +229,8 @@ impl Lateness {
         self.kept.as_ref().map_or(0, |kept| kept.current.count + kept.earlier.count)
     }
 
-    fn losses(&self) -> u32 {
+    /// Returns the number of transmissions that count as lost.
+    pub fn losses(&self) -> u32 {
         self.current.lost + self.earlier.lost
     }
 
@@ -255,24 +256,31 @@ impl Lateness {
     /// The wait is a quantile whose order follows from the shares of late and lost samples. Without losses
     /// it is the longest lateness. It is zero if waiting for lost samples costs more than
     /// it saves. It is at most `longest`.
-    pub fn cheapest_wait(&self, beyond: Duration, longest: Duration) -> Duration {
+    ///
+    /// If `stalls`, a late sample within the wait costs its lateness: the flow stands still meanwhile.
+    pub fn cheapest_wait(&self, beyond: Duration, longest: Duration, stalls: bool) -> Duration {
         let Some(kept) = &self.kept else { return Duration::ZERO };
         let lost = f64::from(self.losses());
         let cost = |above: u32, wait: Duration| {
             f64::from(above) * beyond.as_secs_f64() + lost * wait.as_secs_f64()
         };
+        let stall = |at: usize| end(at).as_secs_f64() * f64::from(kept.at(at));
+        let mut within: f64 = if stalls { (0..BINS).map(stall).sum() } else { 0.0 };
         let mut above = 0;
         let mut cheapest = (f64::INFINITY, Duration::ZERO);
         for at in (0..BINS).rev() {
             let here = kept.at(at);
             // A wait that ends at an empty bin costs no less than one that ends below it.
             if at == 0 || here > 0 && end(at - 1) < longest {
-                let cost = cost(above, end(at).min(longest));
+                let cost = cost(above, end(at).min(longest)) + within.max(0.0);
                 if cost < cheapest.0 || at == 0 && cost <= cheapest.0 {
                     cheapest = (cost, end(at));
                 }
             }
             above += here;
+            if stalls {
+                within -= stall(at);
+            }
         }
         cheapest.1.min(kept.longest()).min(longest)
     }

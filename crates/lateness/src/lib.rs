@@ -6,5 +6,6 @@
 //! packets, and an analysis what a resequencer would hold.
 
 mod distribution;
+mod wait;
 
 pub use distribution::{Lateness, share_of};

@@ -18,11 +18,6 @@ const FEW: f64 = 16.0;
 /// Least part that is added, for what the queue on the way adds.
 const LEAST_MARGIN: f64 = 0.05;
 
-/// Cost of a packet that comes too late, in round trips. The sender takes it for lost and halves its window.
-/// Reno, with a window of W segments, grows back in W/2 round trips and sends W²/8 segments less meanwhile,
-/// which takes W/8 round trips: ten for a window of 80.
-const TOO_LATE_ROUND_TRIPS: f64 = 10.0;
-
 /// Round-trip time where no handshake was seen.
 const DEFAULT_ROUND_TRIP: Duration = Duration::from_millis(50);
 
@@ -32,13 +27,6 @@ const FIRST_ROUND_TRIPS: u64 = 2;
 
 /// Number of losses without a late packet after which a path counts as one that keeps order.
 const POINTLESS_WAITS: u32 = 3;
-
-/// Share of late packets from which on lateness is common: one of the first two round trips of a connection,
-/// of ten packets and of twenty, most likely is late.
-const COMMON_SHARE: f64 = 1.0 / 30.0;
-
-/// Number of late packets from which on their share is known well enough.
-const COMMON_SAMPLES: f64 = 8.0;
 
 /// Number of samples after which a path is known.
 const KNOWN_SAMPLES: u32 = 1000;
@@ -149,17 +137,14 @@ impl PathModel {
         self.countdown = INTERVAL;
         self.lateness.refresh(now);
         let round_trip = self.known_round_trip();
-        let beyond = round_trip.mul_f64(TOO_LATE_ROUND_TRIPS);
-        let learnt = self.lateness.cheapest_wait(beyond, longest);
+        let learnt = self.lateness.worthwhile_wait(round_trip, longest);
         let is_unknown = self.seen < KNOWN_SAMPLES && self.pointless < POINTLESS_WAITS;
         let first = self.round_trip.filter(|_| is_unknown).unwrap_or_default() * FIRST_ROUND_TRIPS;
         let late = f64::from(self.lateness.late_samples());
         let margin = (MARGIN * (FEW / late.max(FEW))).max(LEAST_MARGIN);
         let learnt = learnt.mul_f64(1.0 + margin).min(longest);
         self.hold = learnt.max(first.min(longest));
-        let (samples, late) = (f64::from(self.lateness.samples()), late);
-        let is_common = late >= COMMON_SHARE * samples && late >= COMMON_SAMPLES;
-        self.lag = if is_common { learnt } else { Duration::ZERO };
+        self.lag = if self.lateness.is_common() { learnt } else { Duration::ZERO };
     }
 
     /// Returns what the path imposes on its flows, as computed last.

@@ -175,16 +175,26 @@ fn the_cheapest_wait_follows_from_the_shares_of_late_and_lost_samples() {
     // wait costs 1 s.
     let mut l = of(&[(0, 988), (10, 10), (40, 2)]);
     let (ten, forty) = (Duration::from_nanos(5 << 21), MS(40));
-    assert_eq!(l.cheapest_wait(MS(1000), MS(1000)), forty, "nothing is lost: the longest");
+    assert_eq!(l.cheapest_wait(MS(1000), MS(1000), false), forty, "nothing is lost: the longest");
     // To wait 31.46 ms longer for 63 lost ones costs 1.98 s, less than two late ones; for 64, 2.01 s.
     (0..63).for_each(|_| l.lost());
-    assert_eq!(l.cheapest_wait(MS(1000), MS(1000)), forty);
+    assert_eq!(l.cheapest_wait(MS(1000), MS(1000), false), forty);
     l.lost();
-    assert_eq!(l.cheapest_wait(MS(1000), MS(1000)), ten);
+    assert_eq!(l.cheapest_wait(MS(1000), MS(1000), false), ten);
     // Ten late ones cost as much as to wait 10.49 ms for 953.7 lost ones.
     (0..889).for_each(|_| l.lost());
-    assert_eq!(l.cheapest_wait(MS(1000), MS(1000)), ten, "953 lost");
+    assert_eq!(l.cheapest_wait(MS(1000), MS(1000), false), ten, "953 lost");
     l.lost();
-    assert_eq!(l.cheapest_wait(MS(1000), MS(1000)), Duration::ZERO, "954 lost");
-    assert_eq!(of(&[(0, 1000)]).cheapest_wait(MS(1000), MS(1000)), Duration::ZERO);
+    assert_eq!(l.cheapest_wait(MS(1000), MS(1000), false), Duration::ZERO, "954 lost");
+    assert_eq!(of(&[(0, 1000)]).cheapest_wait(MS(1000), MS(1000), false), Duration::ZERO);
+}
+
+#[test]
+fn to_wait_for_rare_samples_costs_their_lateness() {
+    // Of 1000: ten late by 10 ms and two by 40. Those of 40 ms cost 42 ms each within the wait, as much as
+    // beyond it if that costs 42 ms.
+    let l = of(&[(0, 988), (10, 10), (40, 2)]);
+    assert_eq!(l.cheapest_wait(MS(43), MS(1000), true), MS(40));
+    assert_eq!(l.cheapest_wait(MS(41), MS(1000), true), Duration::from_nanos(5 << 21));
+    assert_eq!(l.cheapest_wait(MS(10), MS(1000), true), Duration::ZERO);
 }
