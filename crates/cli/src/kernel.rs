@@ -88,19 +88,25 @@ pub(crate) fn attach(arguments: &AttachArguments) -> ExitCode {
 }
 
 pub(crate) fn detach() -> ExitCode {
-    let rules = match remove_rules() {
+    let detached = unruffled_kernel::detach();
+    // One part is undone even if the other cannot be.
+    let rules = remove_rules();
+    let detached = match detached {
+        Err(error) => return crate::refuse(format!("detach: {error}")),
+        Ok(detached) => detached,
+    };
+    let rules = match rules {
         Err(error) => return crate::refuse(format!("detach: {error}")),
         Ok(rules) => rules,
     };
-    let mut lines = match unruffled_kernel::detach() {
-        Err(error) => return crate::refuse(format!("detach: {error}")),
-        Ok(Detached::Now) => format!("{NAME} is detached\n"),
-        Ok(Detached::Nothing) if unruffled_kernel::is_registered() => {
+    let mut lines = match detached {
+        Detached::Now => format!("{NAME} is detached\n"),
+        Detached::Nothing if unruffled_kernel::is_registered() => {
             "nothing is attached; a `run` or `race` that goes on has unruffled in the kernel until it ends\n"
                 .to_owned()
         }
-        Ok(Detached::Nothing) if rules.is_some() => String::new(),
-        Ok(Detached::Nothing) => "nothing is attached\n".to_owned(),
+        Detached::Nothing if rules.is_some() => String::new(),
+        Detached::Nothing => "nothing is attached\n".to_owned(),
     };
     lines += &rules.unwrap_or_default();
     crate::print(Printed::People(lines))

@@ -149,6 +149,7 @@ impl Lateness {
     }
 
     /// Returns whether something was late within the two generations.
+    #[inline]
     pub fn seen(&self) -> bool {
         self.late_samples() > 0
     }
@@ -225,6 +226,7 @@ impl Lateness {
     }
 
     /// Returns the number of late samples.
+    #[inline]
     pub fn late_samples(&self) -> u32 {
         self.kept.as_ref().map_or(0, |kept| kept.current.count + kept.earlier.count)
     }
@@ -286,6 +288,7 @@ impl Lateness {
     }
 
     /// Returns the lateness that only the allowed share of samples exceeded.
+    #[inline]
     pub fn quantile(&self) -> Duration {
         self.kept.as_ref().map_or(Duration::ZERO, |kept| kept.quantile)
     }
@@ -296,6 +299,7 @@ impl Lateness {
     }
 
     /// Returns the longest lateness times the margin.
+    #[inline]
     pub fn safe(&self) -> Duration {
         self.kept.as_deref().map_or(Duration::ZERO, |kept| kept.safe)
     }
@@ -325,6 +329,7 @@ impl Lateness {
     }
 
     /// Returns the mean over all samples.
+    #[inline]
     pub fn mean(&self) -> Duration {
         let sum = |kept: &Kept| kept.current.sum + kept.earlier.sum;
         self.kept.as_deref().map_or(Duration::ZERO, sum) / u64::from(self.samples()).max(1)
