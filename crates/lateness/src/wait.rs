@@ -1,4 +1,4 @@
-//! How long to wait for a late packet, on behalf of a sender that cannot tell late from lost.
+//! How long to wait for a late packet, on behalf of a sender that takes it for lost.
 
 use unruffled_units::Duration;
 

@@ -134,9 +134,9 @@ fn a_segment_is_held_for_the_bound_at_most() {
 }
 
 #[test]
-fn a_segment_is_first_held_for_the_round_trip_of_the_handshake_at_most() {
-    let path = [(alternating(10, 25), Some(bounds(500)))];
-    assert_eq!(first_arrivals(&path, 5), [(50, 1), (50, 3), (55, 0), (55, 2), (55, 4)]);
+fn a_segment_is_first_held_for_two_round_trips_of_the_handshake_at_most() {
+    let path = [(alternating(10, 45), Some(bounds(500)))];
+    assert_eq!(first_arrivals(&path, 5), [(70, 1), (70, 3), (75, 0), (75, 2), (75, 4)]);
 }
 
 /// The late segment is planned to arrive only when it has crossed the first link, at 34 ms. The end of the
@@ -217,8 +217,8 @@ fn a_wait_that_begins_later_may_end_earlier() {
         (two_segments.clone(), 0, alternating(9, 200), 30),
         (two_segments, 30, alternating(9, 200), 10),
     ]);
-    assert_eq!(flows[&1][0], (80, 1));
-    assert_eq!(flows[&0][0], (90, 1));
+    assert_eq!(flows[&1][0], (100, 1));
+    assert_eq!(flows[&0][0], (130, 1));
 }
 
 /// Segments 1 and 3 reach the resequencer at 130 ms, the others 3 ms later.

@@ -139,8 +139,9 @@ fn an_invalid_resequencer_is_rejected_at_its_key() {
         (
             "[link.a.resequence]\nhold = '1 s'",
             &[],
-            "my.toml:9: link.a.resequence.hold: unknown key: expected one of budget, max_hold \
-             below link.a.resequence",
+            "my.toml:9: link.a.resequence.hold: unknown key: expected one of budget, \
+             hold_handshake, max_hold below link.a.resequence; did you mean \
+             link.a.resequence.hold_handshake?",
         ),
         (
             "",
@@ -156,7 +157,7 @@ fn an_invalid_resequencer_is_rejected_at_its_key() {
         (
             "",
             &["link.a.resequence={max_hold='1 s'}"],
-            "--set: link.a.resequence: expected a table of budget, max_hold",
+            "--set: link.a.resequence: expected a table of budget, hold_handshake, max_hold",
         ),
     ] {
         let error = two_links(lines, overrides).map(|s| s.toml).expect_err(expected);
