@@ -23,8 +23,7 @@ fn the_stack_needs_no_runtime_and_no_device() {
         assert!(!packages.contains(unwanted), "{unwanted} is among {packages:?}");
     }
     // The crate, `unruffled-tcp`, `unruffled-lateness` and `unruffled-units`; etherparse and arrayvec;
-    // getrandom, cfg-if
-    // and libc; hashbrown; siphasher; rand_xoshiro and rand_core; strsim; thiserror and the five
+    // getrandom, cfg-if and libc; hashbrown; siphasher; rand_xoshiro and rand_core; strsim; thiserror and the five
     // packages of its macro.
     assert!(packages.len() <= 20, "{} packages: {packages:?}", packages.len());
 }
