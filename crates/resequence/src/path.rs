@@ -25,6 +25,10 @@ const DEFAULT_ROUND_TRIP: Duration = Duration::from_millis(50);
 /// trips at least (RFC 6298, rule 2.2), of which the way of the packet and its acknowledgement take one.
 const FIRST_ROUND_TRIPS: u64 = 2;
 
+/// Maximum constant delay of a bulk transfer, in round trips. BBR takes the round trip of the handshake for that
+/// of the path for ten seconds, and has 2.9 times as much in flight as that permits at most.
+const MAX_LAG_ROUND_TRIPS: f64 = 2.2;
+
 /// Number of losses without a late packet after which a path counts as one that keeps order.
 const POINTLESS_WAITS: u32 = 3;
 
@@ -144,7 +148,8 @@ impl PathModel {
         let margin = (MARGIN * (FEW / late.max(FEW))).max(LEAST_MARGIN);
         let learnt = learnt.mul_f64(1.0 + margin).min(longest);
         self.hold = learnt.max(first.min(longest));
-        self.lag = if self.lateness.is_common() { learnt } else { Duration::ZERO };
+        let is_short = learnt <= round_trip.mul_f64(MAX_LAG_ROUND_TRIPS);
+        self.lag = if self.lateness.is_common() && is_short { learnt } else { Duration::ZERO };
     }
 
     /// Returns what the path imposes on its flows, as computed last.
