@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use unruffled_units::{Duration, Instant};
 
 use crate::gaps::{Arrival, Arriving, Gaps, is_after};
-use crate::held::Held;
+use crate::held::{Held, level};
 use crate::line::Line;
 use crate::pace::{Pace, QUANTUM, Terms};
 use crate::path::PathModel;
@@ -83,8 +83,7 @@ pub(crate) struct FlowState<T> {
     /// One more than the highest number that has arrived.
     highest: u64,
     held: BTreeMap<Place, Held<T>>,
-    /// Packets that go on in the order of sending. What waits is here or in `held`, unless the flow has just
-    /// begun to use the line.
+    /// Packets that go on in the order of sending. What waits is here or in `held`.
     line: Line<T>,
     /// Number of packets that were ever held.
     serial: u64,
@@ -141,9 +140,8 @@ impl<T> FlowState<T> {
         if lag == Duration::ZERO {
             return outlet.released.push_back(token);
         }
-        let nominal = Some(now);
-        let held = Held { token, end: BASE, arrived: now, nominal, timestamp: None, octets };
-        self.hold(BASE, held, outlet);
+        let data = Data { number: 0, span: 0, timestamp: None, octets };
+        self.hold(BASE, Held::new(token, BASE, &data, now), outlet);
     }
 
     /// Returns the time since the SYN, at the first packet after it.
@@ -205,9 +203,11 @@ impl<T> FlowState<T> {
             return self.stray(token, &data, end, now, outlet);
         }
         let lag = self.pace.lag(&terms);
-        let is_latest = data.timestamp.is_some_and(|sent| self.line.is_latest(sent));
-        let sent = data.timestamp.map(|sent| self.line.note(sent));
-        let in_line = lag > Duration::ZERO;
+        let is_latest = data.timestamp.is_none_or(|sent| self.line.is_latest(sent));
+        // A packet without a timestamp, in contrast to those before it, counts as the latest.
+        let noted = data.timestamp.map(|sent| self.line.note(sent));
+        let sent = noted.or(self.line.latest()).filter(|_| lag > Duration::ZERO);
+        let in_line = sent.is_some();
         if !in_line {
             self.leave_line(now, outlet);
         }
@@ -220,51 +220,42 @@ impl<T> FlowState<T> {
                 self.next = Some(end);
                 return outlet.released.push_back(token);
             }
-            let Data { timestamp, octets, .. } = data;
-            let nominal = Some(now);
-            let held = Held { token, end, arrived: now, nominal, timestamp, octets };
-            return self.hold(start, held, outlet);
+            return self.hold(start, Held::new(token, end, &data, now), outlet);
         }
         let arrival = self.arrive(start, end, data.timestamp, now, path);
         learn(arrival, now, path);
-        let Data { timestamp, octets, .. } = data;
-        let mut nominal = None;
-        match arrival {
-            Arrival::InOrder => nominal = Some(now),
-            Arrival::Late { by, given_up, .. } => {
-                nominal = Some(now - by);
-                outlet.counters.late += 1;
-                outlet.counters.too_late += u64::from(given_up);
-            }
-            Arrival::Resent | Arrival::Copy => {}
+        let mut held = Held::new(token, end, &data, now);
+        if let Arrival::Late { given_up, .. } = arrival {
+            outlet.counters.late += 1;
+            outlet.counters.too_late += u64::from(given_up);
         }
-        let mut held = Held { token, end, arrived: now, nominal, timestamp, octets };
-        if in_line && let Some(sent) = sent {
+        if let Some(sent) = sent {
             self.enter_line();
-            held.nominal = Some(now);
             match self.line.join(sent, is_latest, start, held) {
-                Ok(()) => outlet.hold(octets),
+                Ok(()) => outlet.hold(data.octets),
                 Err(held) => outlet.released.push_back(held.token),
             }
             return;
         }
-        // A packet without a timestamp, in contrast to those before it.
-        self.leave_line(now, outlet);
-        if arrival == Arrival::Resent && self.holds_older(timestamp) {
+        match arrival {
+            Arrival::InOrder => {}
+            Arrival::Late { by, .. } => held.nominal = now - by,
+            Arrival::Resent | Arrival::Copy => held.is_paced = false,
+        }
+        if arrival == Arrival::Resent && self.holds_older(data.timestamp) {
             // What was sent before a packet that was sent again goes on before it.
             self.release_all(now, outlet);
         }
         let next = self.next.unwrap_or(start);
         // Below the next number, or the first that is missing.
         if end <= next || (start <= next && self.is_at_gap(next)) {
-            outlet.released.push_back(held.token);
             if end > next {
                 self.next = Some(end);
-                if let Some(nominal) = nominal {
-                    self.pace.restart(nominal, now);
+                if held.is_paced {
+                    self.pace.restart(held.nominal, now);
                 }
             }
-            return;
+            return outlet.released.push_back(held.token);
         }
         self.hold(start, held, outlet);
     }
@@ -306,10 +297,9 @@ impl<T> FlowState<T> {
 
     /// Moves what waits for gaps to the line.
     fn enter_line(&mut self) {
-        // From the end, so that those behind a packet are in line before it.
-        while let Some((place, held)) = self.held.pop_last() {
-            let sent = held.timestamp.map_or(i64::MIN, |sent| self.line.note(sent));
-            self.line.take_over(sent, place.number, held);
+        if !self.held.is_empty() {
+            let held = std::mem::take(&mut self.held);
+            self.line.take_over(held.into_iter().map(|(place, held)| (place.number, held)));
         }
     }
 
@@ -326,6 +316,9 @@ impl<T> FlowState<T> {
 
     /// Lets what is in line wait for gaps again.
     fn leave_line(&mut self, now: Instant, outlet: &mut Outlet<T>) {
+        if self.line.len() == 0 {
+            return;
+        }
         while let Some((number, held)) = self.line.pop() {
             if self.next.is_some_and(|next| held.end <= next) {
                 outlet.release(held, now);
@@ -334,13 +327,18 @@ impl<T> FlowState<T> {
                 self.held.insert(Place { number, serial: self.serial }, held);
             }
         }
+        level(&mut self.held);
     }
 
     /// Holds a packet until all numbers below `number` have gone on.
-    fn hold(&mut self, number: u64, packet: Held<T>, outlet: &mut Outlet<T>) {
+    fn hold(&mut self, number: u64, mut packet: Held<T>, outlet: &mut Outlet<T>) {
         outlet.hold(packet.octets);
         self.serial += 1;
-        self.held.insert(Place { number, serial: self.serial }, packet);
+        let place = Place { number, serial: self.serial };
+        if let Some((_, behind)) = self.held.range(place..).next() {
+            packet.nominal = packet.nominal.min(behind.nominal);
+        }
+        self.held.insert(place, packet);
     }
 
     /// Returns whether no held packet goes on from `next`.
@@ -370,11 +368,12 @@ impl<T> FlowState<T> {
     ) -> Option<Instant> {
         let lag = self.pace.lag(terms);
         while lag > Duration::ZERO
-            && let Some((number, due)) = self.line.first(lag)
+            && let Some((number, nominal)) = self.line.first()
         {
             let next = self.next.unwrap_or(number);
             let gap = if number > next { self.gaps.waiting(next) } else { None };
-            let due = gap.map_or(due, |opened| due.max(opened + terms.hold));
+            let wait_ends = gap.map(|opened| opened.min(nominal) + terms.hold);
+            let due = wait_ends.unwrap_or_default().max(nominal + lag);
             // Small beside the lag, which is hardly more than what the late packets need.
             if due > now + QUANTUM.min(lag / 32) {
                 return Some(due);
@@ -387,18 +386,19 @@ impl<T> FlowState<T> {
             let next = self.next.unwrap_or(number);
             if number > next {
                 // A gap for which the wait has ended needs no other.
-                let since = self.gaps.waiting(next).unwrap_or(Instant::ZERO);
-                let deadline = since + terms.hold;
-                if deadline > now {
+                if let Some(opened) = self.gaps.waiting(next)
+                    && let deadline = opened.min(first.nominal) + terms.hold
+                    && deadline > now
+                {
                     return Some(deadline);
                 }
                 outlet.counters.given_up += self.gaps.give_up(next, number, now);
                 self.next = Some(number);
-                self.pace.restart(first.nominal.unwrap_or(now), now);
-            } else if let Some(nominal) = first.nominal
-                && let Some(due) = self.pace.wait(nominal, terms, now)
-                // No packet waits for longer than a gap.
-                && let due = due.min(first.arrived + terms.hold)
+                self.pace.restart(first.nominal, now);
+            } else if first.is_paced
+                && let Some(due) = self.pace.wait(first.nominal, terms, now)
+                // Neither this packet nor those behind it wait for longer than a gap.
+                && let due = due.min(first.nominal + terms.hold)
                 && due > now
             {
                 return Some(due);
@@ -410,8 +410,8 @@ impl<T> FlowState<T> {
     /// Releases the first of the held packets.
     fn release_first(&mut self, terms: &Terms, now: Instant, outlet: &mut Outlet<T>) {
         let Some((place, held)) = self.held.pop_first() else { return };
-        if let Some(nominal) = held.nominal {
-            self.pace.release(nominal, terms, now);
+        if held.is_paced {
+            self.pace.release(held.nominal, terms, now);
         }
         self.next = Some(self.next.unwrap_or(place.number).max(held.end));
         outlet.release(held, now);

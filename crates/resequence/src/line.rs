@@ -9,9 +9,9 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use unruffled_units::{Duration, Instant};
+use unruffled_units::Instant;
 
-use crate::held::Held;
+use crate::held::{Held, level};
 
 /// Place in the order of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,6 +61,11 @@ impl<T> Line<T> {
         this
     }
 
+    /// Returns the latest TSval that has arrived, without wraps.
+    pub(crate) fn latest(&self) -> Option<i64> {
+        self.latest.map(|(_, place)| place)
+    }
+
     /// Forgets the sender's clock, on a new connection.
     pub(crate) fn forget(&mut self) {
         self.latest = None;
@@ -78,7 +83,7 @@ impl<T> Line<T> {
     ) -> Result<(), Held<T>> {
         match self.nominal_behind(sent, number) {
             // None that overtook it has gone on before it should have.
-            Some(nominal) => packet.nominal = Some(nominal),
+            Some(nominal) => packet.nominal = nominal,
             None if is_latest => {}
             None => return Err(packet),
         }
@@ -86,20 +91,20 @@ impl<T> Line<T> {
         Ok(())
     }
 
-    /// Puts a packet in line as it is, from a wait for a gap. Those behind it are in line.
-    pub(crate) fn take_over(&mut self, sent: i64, number: u64, mut packet: Held<T>) {
-        let own = packet.nominal.unwrap_or(packet.arrived);
-        packet.nominal =
-            Some(self.nominal_behind(sent, number).map_or(own, |behind| own.min(behind)));
-        self.insert(sent, number, packet);
+    /// Puts packets in line that waited for gaps, with their times of sending and first numbers.
+    pub(crate) fn take_over(&mut self, packets: impl Iterator<Item = (u64, Held<T>)>) {
+        for (number, packet) in packets {
+            let sent = packet.timestamp.map_or(i64::MIN, |sent| self.note(sent));
+            self.insert(sent, number, packet);
+        }
+        level(&mut self.packets);
     }
 
     /// Returns when the packet behind a place should have arrived.
     fn nominal_behind(&self, sent: i64, number: u64) -> Option<Instant> {
         let place = Turn { sent, number, serial: u64::MAX };
         let behind = (Bound::Excluded(place), Bound::Unbounded);
-        let (_, first) = self.packets.range(behind).next()?;
-        Some(first.nominal.unwrap_or(first.arrived))
+        self.packets.range(behind).next().map(|(_, first)| first.nominal)
     }
 
     fn insert(&mut self, sent: i64, number: u64, packet: Held<T>) {
@@ -107,10 +112,10 @@ impl<T> Line<T> {
         self.packets.insert(Turn { sent, number, serial: self.serial }, packet);
     }
 
-    /// Returns the first number of the first packet, and when it goes on.
-    pub(crate) fn first(&self, lag: Duration) -> Option<(u64, Instant)> {
+    /// Returns the first number of the first packet, and when it should have arrived.
+    pub(crate) fn first(&self) -> Option<(u64, Instant)> {
         let (turn, first) = self.packets.first_key_value()?;
-        Some((turn.number, first.nominal.unwrap_or(first.arrived) + lag))
+        Some((turn.number, first.nominal))
     }
 
     /// Removes the first packet, and returns it with its first number.
