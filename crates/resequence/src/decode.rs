@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use etherparse::{IpNumber, LaxIpSlice};
 
-use crate::{Flow, Packet, Protocol, Role};
+use crate::{Flow, MEMORY_PER_OCTET, Packet, Protocol, Role};
 
 /// Tunnels whose packets are put in order by their outer numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ const ESP_PORT: u16 = 4500;
 /// once: a fragment, another protocol, or one that cannot be read.
 ///
 /// `head` holds at least the headers; 128 octets suffice. `length` is the length of the whole packet. The
-/// memory that the packet takes is set to twice its length, as in Linux with packets of 1500 octets.
+/// memory that the packet takes is [`MEMORY_PER_OCTET`] times its length.
 pub fn classify(head: &[u8], length: u32, interface: u32, tunnels: Tunnels) -> Option<Packet> {
     let whole = length;
     let (ip, _) = LaxIpSlice::from_slice(head).ok()?;
@@ -53,7 +53,7 @@ pub fn classify(head: &[u8], length: u32, interface: u32, tunnels: Tunnels) -> O
         }
         _ => return None,
     };
-    Some(Packet { flow, role, octets: whole.saturating_mul(2) })
+    Some(Packet { flow, role, octets: whole.saturating_mul(MEMORY_PER_OCTET) })
 }
 
 #[derive(Clone, Copy)]

@@ -20,5 +20,5 @@ mod resequencer;
 pub use config::Config;
 pub use counters::{Counters, Load, PathState};
 pub use decode::{Tunnels, classify};
-pub use packet::{Flow, Packet, Path, Protocol, Role};
+pub use packet::{Flow, MEMORY_PER_OCTET, Packet, Path, Protocol, Role};
 pub use resequencer::Resequencer;

@@ -3,14 +3,13 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use unruffled_measure::{End, LinkId};
-use unruffled_resequence::{Config, Flow, Packet as Facts, Protocol, Resequencer, Role};
+use unruffled_resequence::{
+    Config, Flow, MEMORY_PER_OCTET, Packet as Facts, Protocol, Resequencer, Role,
+};
 use unruffled_units::Instant;
 
 use super::{Network, Packet};
 use crate::queue::{FutureEvent, Queue};
-
-/// Octets of memory that a held packet takes for each of its own, as in the kernel.
-const MEMORY_PER_OCTET: u32 = 2;
 
 /// A resequencer, and the planned end of its waits.
 #[derive(Debug)]
