@@ -142,17 +142,16 @@ fn be32_at(octets: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(octets.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// Returns the request that binds `queue` to the socket.
-pub(crate) fn bind(queue: u16, sequence: u32) -> Vec<u8> {
-    // struct nfqnl_msg_config_cmd: command, padding, protocol family (unused since Linux 3.8).
-    config(queue, NLM_F_ACK, sequence, &[(NFQA_CFG_CMD, &[BIND, 0, 0, 0])])
-}
-
-/// Returns the request that sets what is copied of each packet, and the flags of `queue`.
-pub(crate) fn configure(queue: u16, length: u32, sequence: u32) -> Vec<u8> {
+/// Returns the request that binds `queue` to the socket, and sets how many packets it holds, what is copied of
+/// each, and its flags.
+///
+/// It is one message because the kernel drops what enters a queue that is bound and has no copy mode.
+pub(crate) fn bind(queue: u16, length: u32, sequence: u32) -> Vec<u8> {
     let [a, b, c, d] = COPY_OCTETS.to_be_bytes();
     let flags = (FAIL_OPEN | GSO).to_be_bytes();
-    let attributes: [(u16, &[u8]); 4] = [
+    let attributes: [(u16, &[u8]); 5] = [
+        // struct nfqnl_msg_config_cmd: command, padding, protocol family (unused since Linux 3.8).
+        (NFQA_CFG_CMD, &[BIND, 0, 0, 0]),
         (NFQA_CFG_PARAMS, &[a, b, c, d, COPY_PACKET]),
         (NFQA_CFG_QUEUE_MAXLEN, &length.to_be_bytes()),
         (NFQA_CFG_MASK, &flags),
@@ -311,19 +310,17 @@ mod tests {
     }
 
     #[test]
-    fn the_configuration_has_copy_range_length_and_flags() {
+    fn a_queue_is_bound_with_its_copy_range_length_and_flags() {
         #[rustfmt::skip]
         let expected = [
-            60, 0, 0, 0,  2, 3,  5, 0,  2, 0, 0, 0,  0, 0, 0, 0,
+            64, 0, 0, 0,  2, 3,  5, 0,  2, 0, 0, 0,  0, 0, 0, 0,
             0, 0, 0, 5,
+            8, 0, 1, 0,  1, 0, 0, 0,
             9, 0, 2, 0,  0, 0, 0, 128, 2,  0, 0, 0,
             8, 0, 3, 0,  0, 1, 0, 0,
             8, 0, 4, 0,  0, 0, 0, 5,
             8, 0, 5, 0,  0, 0, 0, 5,
         ];
-        let found = configure(5, 65_536, 2);
-        assert_eq!(found[20..], expected[20..]);
-        assert_eq!(found[..20], [&[56u8, 0, 0, 0][..], &expected[4..20]].concat()[..]);
-        assert_eq!(bind(5, 1)[20..], [8, 0, 1, 0, 1, 0, 0, 0]);
+        assert_eq!(bind(5, 65_536, 2), expected);
     }
 }

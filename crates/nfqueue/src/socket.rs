@@ -54,27 +54,20 @@ impl Socket {
         Self(socket)
     }
 
-    /// Binds `queue`, and returns `false` if another socket has it.
+    /// Binds and configures `queue`, and returns `false` if another socket has it.
     pub(crate) fn bind(&self, queue: u16) -> Result<bool, Error> {
-        match self.request(queue, &message::bind(queue, 1), 1)? {
-            0 => {}
-            libc::EBUSY => return Ok(false),
+        match self.request(queue, &message::bind(queue, QUEUE_LENGTH, 1), 1)? {
+            0 => Ok(true),
+            libc::EBUSY => Ok(false),
             // It has another owner, or this process lacks the rights for any.
-            libc::EPERM if last_id(queue).is_some() => return Ok(false),
+            libc::EPERM if last_id(queue).is_some() => Ok(false),
             // The subsystem does not exist.
             errno @ (libc::EINVAL | libc::EOPNOTSUPP | libc::ENOENT) => {
-                return Err(Error::NoQueue(io::Error::from_raw_os_error(errno)));
+                Err(Error::NoQueue(io::Error::from_raw_os_error(errno)))
             }
             errno => {
                 let reason = io::Error::from_raw_os_error(errno);
-                return Err(Error::kernel(format!("binding queue {queue}"), reason));
-            }
-        }
-        match self.request(queue, &message::configure(queue, QUEUE_LENGTH, 2), 2)? {
-            0 => Ok(true),
-            errno => {
-                let reason = io::Error::from_raw_os_error(errno);
-                Err(Error::kernel(format!("configuring queue {queue}"), reason))
+                Err(Error::kernel(format!("binding queue {queue}"), reason))
             }
         }
     }
