@@ -65,6 +65,7 @@ fn connection(scenario: &Scenario, role: Role) -> Config {
         c.window.initial = sender.window.initial;
         c.window.max = sender.window.max;
         c.window.byte_counting = sender.window.byte_counting;
+        c.pacing = sender.pacing;
         c.rto.min = sender.rto.min;
         c.rto.max = sender.rto.max;
         c.ns2.duplicates = sender.ns2.duplicates;

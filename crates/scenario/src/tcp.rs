@@ -83,6 +83,7 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     let halving = k.choice("tcp.halving", &halving)?;
     let growth = [("when-used", Growth::WhenUsed), ("always", Growth::Always)];
     let growth = k.choice("tcp.growth", &growth)?.unwrap_or(defaults.ns2.growth);
+    let pacing = k.switch("tcp.pacing")?.unwrap_or(defaults.pacing);
     let timestamps = k.switch("tcp.timestamps")?.unwrap_or(false);
     let paws = k.switch("tcp.paws")?.unwrap_or(false).then_some(Duration::ZERO);
 
@@ -99,6 +100,7 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
         c.ns2.min_after_backoff = min_after_backoff;
         c.delayed_ack = delayed_ack;
         c.receive_buffer = window * mss;
+        c.pacing = pacing;
         c.timestamps.offer = timestamps;
         c.timestamps.paws = paws;
         c.ns2.duplicates = duplicates;

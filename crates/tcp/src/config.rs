@@ -165,6 +165,9 @@ pub struct Config {
     pub rto: RtoConfig,
     /// Rules in which the sender can follow ns-2 instead of the RFCs.
     pub ns2: Ns2Compat,
+    /// Whether senders whose congestion control sets no rate are paced as well, at the rate at which Linux
+    /// paces them.
+    pub pacing: bool,
     /// Whether a small segment waits while data is unacknowledged (Nagle; RFC 9293, section 3.7.4).
     pub nagle: bool,
     /// Maximum time for which an acknowledgement waits for a second segment. None sends each at once.
@@ -227,6 +230,7 @@ impl Config {
                 segments_per_ack: 1,
             },
             ns2: Ns2Compat::default(),
+            pacing: false,
             nagle: false,
             delayed_ack: None,
             receive_buffer: 4 << 20,

@@ -82,7 +82,7 @@ pub(crate) struct Sender {
 
 impl Sender {
     pub(crate) fn new(config: &Config, recipe: &Recipe) -> Self {
-        let stream = match recipe {
+        let mut stream = match recipe {
             Recipe::Composed(parts) => {
                 let selective = parts.acks == Acks::Sack;
                 Stream::new(config, selective, parts.lengths, (parts.timer)(config))
@@ -93,6 +93,9 @@ impl Sender {
             }
         };
         let machine = Machine::new(config, recipe);
+        if machine.samples_path() {
+            stream.board.log_losses();
+        }
         Self { settled: machine.settled(&stream), stream, machine }
     }
 
@@ -203,7 +206,7 @@ impl Sender {
     /// Returns the latest time for the next call of [`Sender::on_timers`], or `None` if no timer
     /// runs.
     pub(crate) fn next_timer(&self) -> Option<Instant> {
-        if self.settled() { None } else { self.machine.next_timer() }
+        if self.idle() { None } else { self.machine.next_timer() }
     }
 
     /// Handles the timers that are due at `now`.

@@ -1,8 +1,12 @@
 //! Congestion control: how much may be in flight.
 
+pub(crate) mod bbr;
 pub(crate) mod cubic;
+pub(crate) mod pacing;
 pub(crate) mod reno;
+mod sample;
 pub(crate) mod westwood;
+mod windowed_max;
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -11,6 +15,7 @@ use std::sync::Arc;
 use unruffled_units::{Duration, Instant};
 
 pub(crate) use reno::Reno;
+pub use sample::{DeliveryRate, LossState, LostSegment, PathSample, SentState};
 
 use crate::parts::Variable;
 
@@ -138,6 +143,42 @@ pub trait CongestionControl: core::fmt::Debug + Send {
         let _ = ratio;
     }
 
+    /// Returns whether the control sets the window by samples of the path. Then
+    /// [`on_sample`](Self::on_sample) sets the window, in recovery as well, and the sender is paced at
+    /// [`pacing_rate`](Self::pacing_rate); [`grow`](Self::grow) is called all the same.
+    fn samples_path(&self) -> bool {
+        false
+    }
+
+    /// Called for each acknowledgement, after everything else, if the control
+    /// [samples the path](Self::samples_path). Sets the window.
+    fn on_sample(&mut self, sample: &PathSample, window: &mut Window, flow: &Flow) {
+        let _ = (sample, window, flow);
+    }
+
+    /// Called for each segment that was lost, before the sample that counts it, if the control
+    /// [samples the path](Self::samples_path).
+    fn on_lost(&mut self, lost: &LostSegment, window: &Window, flow: &Flow) {
+        let _ = (lost, window, flow);
+    }
+
+    /// Called when new data is sent while nothing is in flight, if the control
+    /// [samples the path](Self::samples_path).
+    fn on_restart(&mut self, window: &mut Window, flow: &Flow) {
+        let _ = (window, flow);
+    }
+
+    /// Returns the rate at which segments may leave, in segments per second, if the control sets one.
+    fn pacing_rate(&self) -> Option<f64> {
+        None
+    }
+
+    /// Returns whether the control at present sends less than the path carries. Segments sent
+    /// meanwhile count as limited by the application, since they show no maximum.
+    fn holds_back(&self) -> bool {
+        false
+    }
+
     /// Calls `show` for each variable of the algorithm, besides the window.
     fn variables(&self, show: &mut dyn FnMut(Variable)) {
         let _ = show;
@@ -151,6 +192,7 @@ pub(crate) enum AnyControl {
     Reno(Reno),
     Cubic(cubic::Cubic),
     Westwood(westwood::Westwood),
+    Bbr(Box<bbr::Bbr>),
     /// A congestion control from outside the crate.
     Own(Box<dyn CongestionControl>),
 }
@@ -159,7 +201,7 @@ impl AnyControl {
     /// Returns whether [`CongestionControl::on_delivered`] does anything.
     #[inline]
     pub(crate) fn counts_deliveries(&self) -> bool {
-        !matches!(self, Self::Reno(_) | Self::Cubic(_))
+        !matches!(self, Self::Reno(_) | Self::Cubic(_) | Self::Bbr(_))
     }
 }
 
@@ -169,6 +211,7 @@ impl CongestionControl for AnyControl {
             Self::Reno(part) => part.about(),
             Self::Cubic(part) => part.about(),
             Self::Westwood(part) => part.about(),
+            Self::Bbr(part) => part.about(),
             Self::Own(part) => part.about(),
         }
     }
@@ -179,6 +222,7 @@ impl CongestionControl for AnyControl {
             Self::Reno(part) => part.on_delivered(segments, flow),
             Self::Cubic(part) => part.on_delivered(segments, flow),
             Self::Westwood(part) => part.on_delivered(segments, flow),
+            Self::Bbr(part) => part.on_delivered(segments, flow),
             Self::Own(part) => part.on_delivered(segments, flow),
         }
     }
@@ -189,6 +233,7 @@ impl CongestionControl for AnyControl {
             Self::Reno(part) => part.grow(window, acked, counted, flow),
             Self::Cubic(part) => part.grow(window, acked, counted, flow),
             Self::Westwood(part) => part.grow(window, acked, counted, flow),
+            Self::Bbr(part) => part.grow(window, acked, counted, flow),
             Self::Own(part) => part.grow(window, acked, counted, flow),
         }
     }
@@ -199,6 +244,7 @@ impl CongestionControl for AnyControl {
             Self::Reno(part) => part.on_limited(flow),
             Self::Cubic(part) => part.on_limited(flow),
             Self::Westwood(part) => part.on_limited(flow),
+            Self::Bbr(part) => part.on_limited(flow),
             Self::Own(part) => part.on_limited(flow),
         }
     }
@@ -208,6 +254,7 @@ impl CongestionControl for AnyControl {
             Self::Reno(part) => part.on_loss(window, timeout, flow),
             Self::Cubic(part) => part.on_loss(window, timeout, flow),
             Self::Westwood(part) => part.on_loss(window, timeout, flow),
+            Self::Bbr(part) => part.on_loss(window, timeout, flow),
             Self::Own(part) => part.on_loss(window, timeout, flow),
         }
     }
@@ -218,6 +265,7 @@ impl CongestionControl for AnyControl {
             Self::Reno(part) => part.snapshot(),
             Self::Cubic(part) => part.snapshot(),
             Self::Westwood(part) => part.snapshot(),
+            Self::Bbr(part) => part.snapshot(),
             Self::Own(part) => part.snapshot(),
         }
     }
@@ -227,6 +275,7 @@ impl CongestionControl for AnyControl {
             Self::Reno(part) => part.on_undo(window, saved),
             Self::Cubic(part) => part.on_undo(window, saved),
             Self::Westwood(part) => part.on_undo(window, saved),
+            Self::Bbr(part) => part.on_undo(window, saved),
             Self::Own(part) => part.on_undo(window, saved),
         }
     }
@@ -236,6 +285,7 @@ impl CongestionControl for AnyControl {
             Self::Reno(part) => part.on_smaller_segments(ratio),
             Self::Cubic(part) => part.on_smaller_segments(ratio),
             Self::Westwood(part) => part.on_smaller_segments(ratio),
+            Self::Bbr(part) => part.on_smaller_segments(ratio),
             Self::Own(part) => part.on_smaller_segments(ratio),
         }
     }
@@ -245,7 +295,57 @@ impl CongestionControl for AnyControl {
             Self::Reno(part) => part.variables(show),
             Self::Cubic(part) => part.variables(show),
             Self::Westwood(part) => part.variables(show),
+            Self::Bbr(part) => part.variables(show),
             Self::Own(part) => part.variables(show),
+        }
+    }
+
+    #[inline]
+    fn samples_path(&self) -> bool {
+        match self {
+            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => false,
+            Self::Bbr(part) => part.samples_path(),
+            Self::Own(part) => part.samples_path(),
+        }
+    }
+
+    fn on_sample(&mut self, sample: &PathSample, window: &mut Window, flow: &Flow) {
+        match self {
+            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => {}
+            Self::Bbr(part) => part.on_sample(sample, window, flow),
+            Self::Own(part) => part.on_sample(sample, window, flow),
+        }
+    }
+
+    fn on_lost(&mut self, lost: &LostSegment, window: &Window, flow: &Flow) {
+        match self {
+            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => {}
+            Self::Bbr(part) => part.on_lost(lost, window, flow),
+            Self::Own(part) => part.on_lost(lost, window, flow),
+        }
+    }
+
+    fn on_restart(&mut self, window: &mut Window, flow: &Flow) {
+        match self {
+            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => {}
+            Self::Bbr(part) => part.on_restart(window, flow),
+            Self::Own(part) => part.on_restart(window, flow),
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        match self {
+            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => None,
+            Self::Bbr(part) => part.pacing_rate(),
+            Self::Own(part) => part.pacing_rate(),
+        }
+    }
+
+    fn holds_back(&self) -> bool {
+        match self {
+            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => false,
+            Self::Bbr(part) => part.holds_back(),
+            Self::Own(part) => part.holds_back(),
         }
     }
 }

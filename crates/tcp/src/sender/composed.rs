@@ -7,8 +7,11 @@ mod context;
 mod counted_pipe;
 mod duplicates;
 mod fast_recovery;
+mod pacing;
+mod path_samples;
 mod policy;
 mod prr;
+mod rate_samples;
 mod recovery;
 mod spurious;
 mod tail_loss_probe;
@@ -20,6 +23,7 @@ mod two_stage;
 use unruffled_units::{Duration, Instant};
 
 pub(super) use context::Step;
+use path_samples::Pacing;
 use policy::Policy;
 pub(crate) use policy::{Acks, Composition, Reduction};
 pub(crate) use recovery::Phase;
@@ -57,6 +61,8 @@ pub(crate) struct Composed {
     suspicions: Option<Box<Suspicions>>,
     probe: TailLossProbe,
     timers: SenderTimers,
+    /// Pacing, and samples of the path, for senders that have either.
+    pacing: Option<Box<Pacing>>,
     /// The time limit of the last rule applied, for observers.
     loss_delay: Option<Duration>,
 }
@@ -67,22 +73,29 @@ pub(super) const SUSPICION_OCTETS: usize = Suspicions::SUSPICION_OCTETS;
 impl Composed {
     pub(super) fn table_octets(&self) -> usize {
         self.suspicions.as_ref().map_or(0, |suspicions| suspicions.table_octets())
+            + self.pacing.as_ref().map_or(0, |pacing| pacing.table_octets())
     }
 
     pub(super) fn shrink(&mut self) {
         if let Some(suspicions) = &mut self.suspicions {
             suspicions.shrink();
         }
+        if let Some(pacing) = &mut self.pacing {
+            pacing.shrink();
+        }
     }
 
     pub(super) fn new(config: &Config, parts: &Composition) -> Self {
         let mut detector = (parts.detector)(config);
+        let control = (parts.control)(config);
+        let samples_path = control.samples_path();
         Self {
-            policy: Policy::new(config, parts),
+            policy: Policy::new(config, parts, &control),
+            pacing: (config.pacing || samples_path).then(|| Box::new(Pacing::new(samples_path))),
             window: Window { cwnd: f64::from(config.window.initial), ssthresh: f64::INFINITY },
             suspicions: detector.two_stage().is_some().then(|| Box::new(Suspicions::new())),
             detector,
-            control: (parts.control)(config),
+            control,
             limited_transmit: (parts.limited_transmit)(config),
             responses: Responses::new(config, parts),
             recovery: Recovery::default(),
@@ -103,7 +116,9 @@ impl Composed {
         }
         self.policy.acks = Acks::NewReno;
         self.policy.probes = false;
-        self.policy.reduction = Reduction::AtOnce;
+        if self.policy.reduction == Reduction::Proportional {
+            self.policy.reduction = Reduction::AtOnce;
+        }
         let rule = self.detector.rule(&self.view(stream, now));
         let ncr = matches!(self.limited_transmit, AnyLimitedTransmit::Ncr(_));
         if ncr {
@@ -235,6 +250,9 @@ impl Composed {
         self.recovery.renumber(numbers);
         if let Some(suspicions) = &mut self.suspicions {
             suspicions.renumber(numbers);
+        }
+        if let Some(pacing) = &mut self.pacing {
+            pacing.renumber(numbers);
         }
     }
 

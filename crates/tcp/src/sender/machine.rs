@@ -29,6 +29,14 @@ impl Machine {
         }
     }
 
+    /// Returns whether the congestion control takes samples of the path.
+    pub(super) fn samples_path(&self) -> bool {
+        match self {
+            Self::Composed(machine) => machine.samples_path(),
+            Self::TcpPr(_) => false,
+        }
+    }
+
     pub(super) fn disable_sack(&mut self, stream: &Stream, now: Instant) {
         match self {
             Self::Composed(machine) => machine.disable_sack(stream, now),

@@ -2,6 +2,7 @@
 
 use crate::parts::Kind;
 use crate::parts::control::AnyControl;
+use crate::parts::control::bbr::BBR;
 use crate::parts::control::cubic::CUBIC;
 use crate::parts::control::westwood::WESTWOOD;
 
@@ -45,6 +46,12 @@ pub const PARTS: &[Part] = &[
         about: "after a loss the window is what the path holds, by the rate of acknowledgements",
         source: "Casetti et al., TCP Westwood, Wireless Networks 8 (2002)",
         change: Change::Control(WESTWOOD),
+    },
+    Part {
+        name: "bbr",
+        about: "paced at the bandwidth and the minimum round-trip time; loss hardly matters",
+        source: "Linux 6.18, tcp_bbr.c; Cardwell et al., ACM Queue 14 (2016)",
+        change: Change::Control(BBR),
     },
     Part {
         name: "eifel",

@@ -42,6 +42,9 @@ impl Composed {
         observer: &mut impl Observer,
     ) {
         let pipe_before = stream.board.outstanding() - stream.board.sacked();
+        if let Some(pacing) = &mut self.pacing {
+            pacing.begin_ack(stream, self.window.cwnd);
+        }
         let read = self.deliver(stream, &ack, now);
         AckContext { sender: self, stream, ack: &ack, read, now, observer }.process(pipe_before);
     }
@@ -53,6 +56,7 @@ impl Composed {
     fn is_predicted(&self, stream: &Stream, ack: &Ack<'_>) -> bool {
         matches!(self.recovery.phase, Phase::Open)
             && self.recovery.dupacks == 0
+            && self.pacing.is_none()
             && self.responses.are_idle()
             && ack.blocks.is_empty()
             && ack.dsack.is_none()
@@ -78,10 +82,20 @@ impl Composed {
     /// The stream turns the acknowledgement into a delivery.
     #[inline(always)]
     fn deliver(&mut self, stream: &mut Stream, ack: &Ack<'_>, now: Instant) -> Reading {
+        let pacing = &mut self.pacing;
+        let mut on_covered = |number| {
+            if let Some(pacing) = pacing {
+                pacing.on_delivered(number);
+            }
+        };
         match &mut self.suspicions {
-            None => stream.acknowledge(ack, now, |_| None),
+            None => stream.acknowledge(ack, now, |arrival| {
+                on_covered(arrival.number);
+                None
+            }),
             Some(suspicions) => {
-                two_stage::acknowledge(suspicions, &mut self.detector, stream, ack, now)
+                let detector = &mut self.detector;
+                two_stage::acknowledge(suspicions, detector, stream, ack, now, on_covered)
             }
         }
     }
@@ -252,7 +266,10 @@ impl<O: Observer> AckContext<'_, '_, O> {
     fn grow_and_wait(&mut self, may_grow: Option<Phase>) {
         let sender = &mut *self.sender;
         let Reading { delivery, advanced, flight_before, .. } = &self.read;
-        let full = *flight_before >= sender.window.cwnd as u32;
+        let full = match &sender.pacing {
+            Some(pacing) => pacing.window_is_limit(&sender.window),
+            None => *flight_before >= sender.window.cwnd as u32,
+        };
         let window_was_full = *sender.recovery.window_was_full.get_or_insert(full);
         let window_was_full = sender.policy.growth.grows(window_was_full);
         if let Some(before) = may_grow {
@@ -288,6 +305,9 @@ impl<O: Observer> AckContext<'_, '_, O> {
     #[inline(always)]
     fn finish(self) {
         let delivered = self.read.delivery.segments > 0;
+        if self.sender.pacing.is_some() {
+            self.sender.sample_path(self.stream, &self.read, self.now);
+        }
         self.sender.rearm_after_ack(self.stream, self.read.advanced, delivered, self.now);
         let Window { cwnd, ssthresh } = self.sender.window;
         let event = Event::Acknowledged {

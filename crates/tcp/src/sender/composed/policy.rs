@@ -30,6 +30,8 @@ pub(crate) enum Reduction {
     AtOnce,
     /// In proportion to what is delivered (PRR, RFC 9937).
     Proportional,
+    /// By the congestion control, which sets the window in recovery as well.
+    ByControl,
 }
 
 /// The parts of a composed sender.
@@ -69,10 +71,16 @@ impl Acks {
 }
 
 impl Reduction {
+    /// Returns the course of a reduction with this congestion control.
+    fn under(self, control: &AnyControl) -> Self {
+        if control.samples_path() { Self::ByControl } else { self }
+    }
+
     fn about(self) -> &'static str {
         match self {
             Self::AtOnce => "to ssthresh at once",
             Self::Proportional => "proportional (PRR)",
+            Self::ByControl => "by the congestion control",
         }
     }
 }
@@ -82,14 +90,16 @@ impl Composition {
     pub(crate) fn about(&self) -> Vec<(&'static str, String)> {
         let config = Config::simulated();
         let limited_transmit = (self.limited_transmit)(&config);
+        let control = (self.control)(&config);
+        let reduction = self.reduction.under(&control);
         let mut parts = vec![
             ("acknowledgements", self.acks.about().to_owned()),
             ("loss detection", (self.detector)(&config).about().into_owned()),
             ("spurious response", (self.restoration)(&config).about().to_owned()),
             ("retransmission timer", (self.timer)(&config).about().into_owned()),
             ("limited transmit", limited_transmit.about().into_owned()),
-            ("window reduction", self.reduction.about().to_owned()),
-            ("congestion control", (self.control)(&config).about().into_owned()),
+            ("window reduction", reduction.about().to_owned()),
+            ("congestion control", control.about().into_owned()),
         ];
         if self.eifel {
             parts.push(("eifel", Eifel::ABOUT.to_owned()));
@@ -122,10 +132,10 @@ pub(super) struct Policy {
 }
 
 impl Policy {
-    pub(super) fn new(config: &Config, parts: &Composition) -> Self {
+    pub(super) fn new(config: &Config, parts: &Composition, control: &AnyControl) -> Self {
         Self {
             acks: parts.acks,
-            reduction: parts.reduction,
+            reduction: parts.reduction.under(control),
             probes: parts.probes,
             duplicates: config.ns2.duplicates,
             pipe: config.ns2.pipe,

@@ -90,7 +90,9 @@ impl Recovery {
     pub(super) fn may_send(&self, policy: &Policy, stream: &Stream, cwnd: f64) -> bool {
         self.fast_retransmit_due
             || match policy.reduction {
-                Reduction::AtOnce => f64::from(self.effective_pipe(stream)) < cwnd.floor(),
+                Reduction::AtOnce | Reduction::ByControl => {
+                    f64::from(self.effective_pipe(stream)) < cwnd.floor()
+                }
                 Reduction::Proportional => self.prr.budget() > 0,
             }
     }
@@ -316,6 +318,7 @@ impl Composed {
             }
             // Westwood may compute an ssthresh above the window.
             Reduction::AtOnce => self.window.cwnd = self.window.cwnd.min(self.window.ssthresh),
+            Reduction::ByControl => {}
             Reduction::Proportional => {
                 self.recovery.reduced_from = self.window.cwnd.max(2.0).ceil() as u32;
                 let outstanding = stream.board.outstanding();

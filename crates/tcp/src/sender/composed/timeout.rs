@@ -15,6 +15,8 @@ use crate::sender::stream::{Delivery, Stream};
 impl<O: Observer> Step<'_, O> {
     /// Handles the timers that have expired.
     pub(in crate::sender) fn on_timers(&mut self) {
+        // The poll that follows sends what pacing held back.
+        self.sender.timers.expired(SenderTimer::Pace, self.now);
         if self.sender.timers.expired(SenderTimer::Detect, self.now) {
             self.detect_by_timer();
         }
@@ -73,6 +75,9 @@ impl<O: Observer> Step<'_, O> {
             stream.board.mark_all_lost();
         }
         sender.window.cwnd = f64::from(stream.pipe()) + 1.0;
+        if let Some(pacing) = &mut sender.pacing {
+            pacing.on_timeout(now);
+        }
         self.observer.on_event(now, &Event::Timeout { cwnd: sender.window.cwnd });
         stream.round_trips.back_off();
         sender.timers.stop(SenderTimer::Detect);

@@ -54,6 +54,9 @@ impl Composed {
         if let Some(transmission) = self.poll_probe(stream, now) {
             return Some(transmission);
         }
+        if self.is_paced_out(now) {
+            return None;
+        }
         match self.recovery.phase {
             Phase::Open if self.two_stage_active() => self.poll_two_stage(stream, now),
             Phase::Open => self.poll_open(stream, now),
@@ -143,6 +146,9 @@ impl Composed {
         if !stream.outstanding() {
             let flow = self.flow(stream, now);
             self.control.on_limited(&flow);
+            if self.pacing.is_some() {
+                self.restart_pacing(&flow);
+            }
         }
         Some(self.send_new(stream, len, now))
     }
@@ -156,6 +162,9 @@ impl Composed {
         now: Instant,
     ) -> Transmission {
         let transmission = stream.push_new(len, now);
+        if self.pacing.is_some() {
+            self.on_paced_sent(stream, stream.board.end() - 1, now);
+        }
         self.timers.start_retransmission(stream, self.window.cwnd, now);
         if self.policy.probes {
             self.schedule_probe(stream, now);
@@ -171,7 +180,13 @@ impl Composed {
         now: Instant,
     ) -> Transmission {
         let retransmission = self.suspect(stream, number, cause, now);
+        if let Some(pacing) = self.pacing.as_mut().filter(|_| retransmission.suspected) {
+            pacing.on_suspected(number);
+        }
         let transmission = stream.retransmit(number, cause, retransmission, &mut self.ledger, now);
+        if self.pacing.is_some() {
+            self.on_paced_sent(stream, number, now);
+        }
         if let Some(eifel) = &mut self.responses.eifel {
             eifel.on_retransmit(now);
         }
@@ -187,7 +202,7 @@ impl Composed {
         point: u64,
         now: Instant,
     ) -> Option<Transmission> {
-        if self.policy.acks != Acks::Sack || self.policy.reduction == Reduction::Proportional {
+        if self.policy.acks != Acks::Sack || self.policy.reduction != Reduction::AtOnce {
             return None;
         }
         if let Some(number) = stream.board.hole_from(self.recovery.high_rxt + 1) {
@@ -205,7 +220,8 @@ impl Composed {
 
     /// Restarts from RW = min(IW, cwnd) after an idle period (RFC 5681, section 4.1).
     pub(super) fn restart_after_idle(&mut self, stream: &Stream, now: Instant) {
-        if self.policy.restart_window && stream.restarts(|| stream.round_trips.rto(), now) {
+        let restarts = self.policy.restart_window && self.policy.reduction != Reduction::ByControl;
+        if restarts && stream.restarts(|| stream.round_trips.rto(), now) {
             self.window.cwnd = self.window.cwnd.min(f64::from(self.policy.initial_window));
         }
     }

@@ -9,7 +9,7 @@ use unruffled_units::{Duration, Instant};
 
 use super::context::Step;
 use super::timers::SenderTimer;
-use super::{Composed, Phase};
+use super::{Composed, Phase, Reduction};
 use crate::observer::{Cause, Event, Observer};
 use crate::parts::control::{CongestionControl, Flow, Window};
 use crate::parts::detect::{Detector, DsackOutcome, LossDetector};
@@ -36,6 +36,7 @@ pub(super) fn acknowledge(
     stream: &mut Stream,
     ack: &Ack<'_>,
     now: Instant,
+    mut on_covered: impl FnMut(SegNo),
 ) -> Reading {
     let active = suspicions.confirm_after().is_some();
     let arrivals = &mut suspicions.arrivals;
@@ -43,6 +44,7 @@ pub(super) fn acknowledge(
     arrivals.begin();
     let mut earliest: Option<Instant> = None;
     let read = stream.acknowledge(ack, now, |arrival| {
+        on_covered(arrival.number);
         let sent = arrival.original?;
         match arrival.resent {
             None => earliest = Some(earliest.map_or(sent, |earliest| earliest.min(sent))),
@@ -109,7 +111,10 @@ impl<O: Observer> Step<'_, O> {
             }
             let first = self.sender.ledger.last_is_unconfirmed();
             self.confirm_first();
-            if first && matches!(self.sender.recovery.phase, Phase::Loss { .. }) {
+            if first
+                && matches!(self.sender.recovery.phase, Phase::Loss { .. })
+                && self.sender.policy.reduction != Reduction::ByControl
+            {
                 // The timeout's reduction, which leaves cwnd at what is in flight, was justified.
                 let window = &mut self.sender.window;
                 window.cwnd = window.cwnd.min(window.ssthresh);
@@ -140,8 +145,12 @@ impl<O: Observer> Step<'_, O> {
     fn confirm_first(&mut self) {
         let sender = &mut *self.sender;
         if let Some(suspicions) = &mut sender.suspicions {
+            let confirmed = suspicions.first_pending().map(|(segment, ..)| segment);
             suspicions.confirm_first(&mut sender.ledger);
             sender.detector.on_confirmed();
+            if let Some(segment) = confirmed {
+                sender.on_confirmed_loss(self.stream, segment, self.now);
+            }
         }
     }
 
@@ -212,8 +221,10 @@ impl<O: Observer> Step<'_, O> {
             let share = self.sender.detector.late_share().min(1.0);
             let reached = self.sender.window.cwnd / (1.0 + share);
             self.end_recovery();
-            let window = &mut self.sender.window;
-            window.cwnd = window.cwnd.min(reached.max(1.0));
+            if self.sender.policy.reduction != Reduction::ByControl {
+                let window = &mut self.sender.window;
+                window.cwnd = window.cwnd.min(reached.max(1.0));
+            }
         }
     }
 
@@ -308,6 +319,11 @@ impl<O: Observer> Step<'_, O> {
             if refutation.confirmed.is_some() {
                 model.on_refuted();
             }
+        }
+        if refutation.confirmed.is_some()
+            && let Some(pacing) = &mut self.sender.pacing
+        {
+            pacing.on_refuted();
         }
         let Some(supported) = refutation.confirmed.flatten() else { return };
         if let Some(undo) = self.sender.ledger.add(supported, Evidence::Arrived, self.now) {
@@ -413,7 +429,10 @@ impl Composed {
                 self.grow(stream, delivered, phase_before, now);
             }
             (Phase::Open, Phase::Open) => {
-                let full = pipe_before >= self.room();
+                let full = match &self.pacing {
+                    Some(pacing) => pacing.window_is_limit(&self.window),
+                    None => pipe_before >= self.room(),
+                };
                 let full = *self.recovery.window_was_full.get_or_insert(full);
                 if !self.policy.growth.grows(full) {
                     self.limited(stream, now);

@@ -101,6 +101,8 @@ pub(crate) struct Scoreboard {
     /// Number of the first entry, which is the first segment that is not cumulatively acknowledged.
     base: SegNo,
     entries: VecDeque<Entry>,
+    /// Segments deemed lost since the log was read, if there is one.
+    loss_log: Option<Box<Vec<SegNo>>>,
 }
 
 impl Scoreboard {
@@ -118,7 +120,18 @@ impl Scoreboard {
             marked_to: 0,
             highest: None,
             latest_delivered: None,
+            loss_log: None,
         }
+    }
+
+    /// Begins to log the segments that are deemed lost.
+    pub(crate) fn log_losses(&mut self) {
+        self.loss_log = Some(Box::default());
+    }
+
+    /// Returns the segments deemed lost since the last call, if they are logged.
+    pub(crate) fn take_losses(&mut self) -> Vec<SegNo> {
+        self.loss_log.as_deref_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Maximum memory that a segment takes here, in octets.

@@ -138,6 +138,9 @@ impl Scoreboard {
         self.resent -= u32::from(std::mem::take(&mut entry.resent));
         self.lost += 1;
         self.lost_queue.push(Reverse(number));
+        if let Some(log) = &mut self.loss_log {
+            log.push(number);
+        }
         self.order.remove(&mut ring(&mut self.entries, self.base), number);
         true
     }

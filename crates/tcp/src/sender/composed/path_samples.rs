@@ -1,0 +1,195 @@
+//! Pacing and the samples of the path that a congestion control receives which models it.
+//!
+//! What is only late must not count as lost. A one-stage detector's verdict counts at once. With a two-stage
+//! detector, a suspicion counts when it is confirmed, and no longer when it is refuted after that.
+
+use unruffled_units::Instant;
+
+use super::pacing::{Pacer, WindowUsage};
+use super::rate_samples::RateSampler;
+use super::timers::SenderTimer;
+use super::{Composed, Phase};
+use crate::parts::control::pacing::rate_of_window;
+use crate::parts::control::{CongestionControl, Flow, LossState, PathSample, Window};
+use crate::sender::numbers::{Renumbered, SegNo};
+use crate::sender::stream::{Reading, Stream};
+
+/// The pacing of a sender, and its samples of the path.
+#[derive(Debug, Default)]
+pub(super) struct Pacing {
+    pacer: Pacer,
+    usage: WindowUsage,
+    /// Samples, for a congestion control that takes them.
+    sampler: Option<RateSampler>,
+    /// Segments in flight before the present acknowledgement.
+    in_flight_before: u32,
+}
+
+impl Pacing {
+    pub(super) fn new(samples_path: bool) -> Self {
+        Self { sampler: samples_path.then(RateSampler::default), ..Self::default() }
+    }
+
+    pub(super) fn table_octets(&self) -> usize {
+        self.sampler.as_ref().map_or(0, RateSampler::table_octets)
+    }
+
+    pub(super) fn shrink(&mut self) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.shrink();
+        }
+    }
+
+    pub(super) fn renumber(&mut self, numbers: &Renumbered) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.renumber(numbers);
+        }
+    }
+
+    /// Prepares for an acknowledgement. If all data was sent and the window has room, the application
+    /// limits the sender.
+    pub(super) fn begin_ack(&mut self, stream: &Stream, cwnd: f64) {
+        self.in_flight_before = stream.pipe();
+        if let Some(sampler) = &mut self.sampler
+            && !stream.has_new()
+            && stream.board.lost() == 0
+            && f64::from(stream.pipe()) < cwnd
+        {
+            sampler.mark_app_limited(stream.pipe());
+        }
+    }
+
+    pub(super) fn on_delivered(&mut self, segment: SegNo) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.on_delivered(segment);
+        }
+    }
+
+    pub(super) fn on_suspected(&mut self, segment: SegNo) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.on_suspected(segment);
+        }
+    }
+
+    pub(super) fn on_refuted(&mut self) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.on_refuted();
+        }
+    }
+
+    /// Lets the retransmission of a timeout leave at once, as in Linux.
+    pub(super) fn on_timeout(&mut self, now: Instant) {
+        self.pacer.release(now);
+    }
+
+    /// Returns whether the window is what limits the sender, so that it may grow.
+    pub(super) fn window_is_limit(&self, window: &Window) -> bool {
+        self.usage.is_limit(window)
+    }
+}
+
+impl Composed {
+    pub(in crate::sender) fn samples_path(&self) -> bool {
+        self.control.samples_path()
+    }
+
+    /// Returns whether pacing holds back what could be sent at `now`. The timer then runs until it may
+    /// leave.
+    #[inline]
+    pub(super) fn is_paced_out(&mut self, now: Instant) -> bool {
+        let Some(pacing) = &self.pacing else { return false };
+        let Some(until) = pacing.pacer.blocked_until(now) else { return false };
+        self.timers.set(SenderTimer::Pace, until);
+        true
+    }
+
+    /// Handles new data that is sent while nothing is in flight.
+    #[inline(never)]
+    pub(super) fn restart_pacing(&mut self, flow: &Flow) {
+        self.control.on_restart(&mut self.window, flow);
+        if let Some(pacing) = &mut self.pacing
+            && let Some(rate) = self.control.pacing_rate()
+        {
+            pacing.pacer.set_rate(Some(rate));
+        }
+    }
+
+    /// Records that `segment` was sent.
+    #[inline(never)]
+    pub(super) fn on_paced_sent(&mut self, stream: &Stream, segment: SegNo, now: Instant) {
+        let Some(pacing) = &mut self.pacing else { return };
+        pacing.pacer.on_sent(now);
+        let outstanding = stream.board.outstanding();
+        pacing.usage.on_sent(outstanding, self.window.cwnd as u32, stream.una(), stream.nxt());
+        if let Some(sampler) = &mut pacing.sampler {
+            sampler.on_sent(segment, outstanding == 1, stream.pipe(), now);
+        }
+    }
+
+    /// Counts a suspected transmission of `segment` as lost.
+    pub(super) fn on_confirmed_loss(&mut self, stream: &Stream, segment: SegNo, now: Instant) {
+        let Some(sampler) = self.pacing.as_mut().and_then(|pacing| pacing.sampler.as_mut()) else {
+            return;
+        };
+        if let Some(lost) = sampler.on_confirmed(segment) {
+            let flow = self.flow(stream, now);
+            self.control.on_lost(&lost, &self.window, &flow);
+        }
+    }
+
+    /// Counts the segments that were deemed lost since the last sample, unless they are only suspected.
+    fn count_losses(&mut self, stream: &mut Stream, now: Instant) {
+        let losses = stream.board.take_losses();
+        if losses.is_empty() || self.two_stage_active() {
+            return;
+        }
+        let flow = self.flow(stream, now);
+        let Some(sampler) = self.pacing.as_mut().and_then(|pacing| pacing.sampler.as_mut()) else {
+            return;
+        };
+        for segment in losses {
+            if let Some(lost) = sampler.on_lost(segment) {
+                self.control.on_lost(&lost, &self.window, &flow);
+            }
+        }
+    }
+
+    /// Ends the processing of an acknowledgement: the congestion control receives a sample if it takes
+    /// any, and the pacing rate is set.
+    #[inline(never)]
+    pub(super) fn sample_path(&mut self, stream: &mut Stream, read: &Reading, now: Instant) {
+        self.count_losses(stream, now);
+        let flow = self.flow(stream, now);
+        let late = read.delivery.reordered && self.two_stage_active();
+        let max_cwnd = self.policy.max_cwnd;
+        let Some(pacing) = &mut self.pacing else { return };
+        if let Some(sampler) = &mut pacing.sampler {
+            let (delivered, lost, rate) = sampler.sample(stream.board.first(), flow.min_rtt, now);
+            let sample = PathSample {
+                delivered,
+                lost,
+                delivered_total: sampler.delivered(),
+                lost_total: sampler.lost(),
+                in_flight: stream.pipe(),
+                in_flight_before: pacing.in_flight_before,
+                rtt: read.delivery.original_sent.filter(|_| !late).map(|sent| now.since(sent)),
+                ack_may_be_delayed: read.flight_before == 1,
+                rate,
+                loss_state: match self.recovery.phase {
+                    Phase::Open => LossState::Open,
+                    Phase::Recovery { .. } => LossState::Recovery,
+                    Phase::Loss { .. } => LossState::Timeout,
+                },
+                departs_in: pacing.pacer.departs_in(now),
+            };
+            self.control.on_sample(&sample, &mut self.window, &flow);
+            self.window.cwnd = self.window.cwnd.min(max_cwnd);
+            if self.control.holds_back() {
+                sampler.mark_app_limited(stream.pipe());
+            }
+        }
+        let outstanding = stream.board.outstanding();
+        let rate = self.control.pacing_rate();
+        pacing.pacer.set_rate(rate.or_else(|| rate_of_window(self.window, outstanding, &flow)));
+    }
+}
