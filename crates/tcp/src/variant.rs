@@ -52,7 +52,7 @@ use crate::sender::{Composition, Recipe};
 ///
 /// let mut variant = Variant::parse("rr-ta+cubic")?;
 /// variant.set("history", "40 s")?;
-/// assert!(Variant::parse("rr-ta+bbr").is_err());
+/// assert!(Variant::parse("rr-ta+vegas").is_err());
 /// # Ok::<(), unruffled_tcp::VariantError>(())
 /// ```
 ///

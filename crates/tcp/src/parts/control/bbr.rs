@@ -112,6 +112,8 @@ pub(crate) struct Bbr {
     full_bandwidth_rounds: u32,
     /// Whether the pipe is full, so that STARTUP is over.
     filled: bool,
+    /// Segments lost in STARTUP.
+    startup_losses: u64,
     cycle: Cycle,
     policer: Policer,
     aggregation: Aggregation,
@@ -151,6 +153,7 @@ impl Bbr {
             full_bandwidth: 0.0,
             full_bandwidth_rounds: 0,
             filled: false,
+            startup_losses: 0,
             cycle: Cycle::default(),
             policer: Policer::default(),
             aggregation: Aggregation::default(),
@@ -285,6 +288,26 @@ impl Bbr {
         }
         self.full_bandwidth_rounds += 1;
         self.filled = self.full_bandwidth_rounds >= FULL_BANDWIDTH_ROUNDS;
+    }
+
+    /// Returns to STARTUP if segments that were lost in it turn out to have been late. What held the sender
+    /// back was then the recovery, and not the path. Linux has no such rule, since its loss detection
+    /// takes no loss back.
+    fn count_losses(&mut self, sample: &PathSample) {
+        if self.mode == Mode::Startup {
+            self.startup_losses += u64::from(sample.lost);
+        }
+        let refuted = self.totals.lost.saturating_sub(sample.lost_total);
+        if refuted == 0 || self.startup_losses == 0 {
+            return;
+        }
+        self.startup_losses = self.startup_losses.saturating_sub(refuted);
+        self.filled = false;
+        self.full_bandwidth = 0.0;
+        self.full_bandwidth_rounds = 0;
+        if self.mode != Mode::ProbeRtt {
+            self.mode = Mode::Startup;
+        }
     }
 
     fn check_drained(&mut self, sample: &PathSample, window: &mut Window) {
@@ -456,6 +479,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_sample(&mut self, sample: &PathSample, window: &mut Window, flow: &Flow) {
+        self.count_losses(sample);
         self.totals = Totals { delivered: sample.delivered_total, lost: sample.lost_total };
         if sample.delivered > 0 {
             self.delivered_at = flow.now;

@@ -453,7 +453,7 @@ impl Composed {
     /// may be in flight in addition. The room is at most another cwnd, which bounds the effect of a
     /// receiver's false acknowledgements.
     pub(super) fn with_late(&mut self, cwnd: f64) -> f64 {
-        if !self.two_stage_active() {
+        if !self.two_stage_active() || self.control.holds_back() {
             return cwnd;
         }
         let late = (self.detector.late_share() * cwnd + 0.5) as u32;

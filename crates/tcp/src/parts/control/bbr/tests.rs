@@ -261,3 +261,31 @@ fn after_a_pause_the_rate_is_that_of_the_path() {
     run.ack(100, Ack { in_flight: 10, ..ACK });
     assert_eq!(run.bbr.mode, Mode::ProbeBw);
 }
+
+#[test]
+fn a_loss_of_startup_that_proves_spurious_begins_startup_again() {
+    let mut run = Run::begin();
+    run.ack(100, Ack { rate: 250.0, ..ACK });
+    let recovery = Ack { loss_state: LossState::Recovery, delivered: 1, in_flight: 5, ..ACK };
+    run.ack(100, Ack { rate: 250.0, lost: 4, ..recovery });
+    assert_eq!(run.window.cwnd, 6.0);
+    for _ in 0..3 {
+        run.ack(100, Ack { rate: 200.0, in_flight: 20, ..recovery });
+    }
+    assert_eq!(run.bbr.mode, Mode::ProbeBw, "the recovery kept the rate down");
+    // A loss after STARTUP and the refutation of three of its own losses.
+    run.ack(100, Ack { rate: 250.0, lost: 1, ..recovery });
+    assert_eq!(run.bbr.mode, Mode::ProbeBw);
+    run.lost -= 3;
+    run.ack(100, Ack { rate: 500.0, ..ACK });
+    assert_eq!(run.bbr.mode, Mode::Startup);
+    // The path is full again, and no further refutation concerns STARTUP.
+    run.fill();
+    run.lost -= 1;
+    run.ack(10, ACK);
+    assert_eq!(run.bbr.mode, Mode::Startup);
+    run.fill();
+    run.lost -= 1;
+    run.ack(10, ACK);
+    assert_eq!(run.bbr.mode, Mode::ProbeBw);
+}
