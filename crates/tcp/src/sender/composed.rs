@@ -63,6 +63,8 @@ pub(crate) struct Composed {
     timers: SenderTimers,
     /// Pacing, and samples of the path, for senders that have either.
     pacing: Option<Box<Pacing>>,
+    /// Whether pacing has to permit the next segment.
+    paces: bool,
     /// The time limit of the last rule applied, for observers.
     loss_delay: Option<Duration>,
 }
@@ -91,6 +93,7 @@ impl Composed {
         let samples_path = control.samples_path();
         Self {
             policy: Policy::new(config, parts, &control),
+            paces: config.pacing || samples_path,
             pacing: (config.pacing || samples_path).then(|| Box::new(Pacing::new(samples_path))),
             window: Window { cwnd: f64::from(config.window.initial), ssthresh: f64::INFINITY },
             suspicions: detector.two_stage().is_some().then(|| Box::new(Suspicions::new())),

@@ -7,6 +7,7 @@
 use unruffled_units::Instant;
 
 use super::context::AckContext;
+use super::two_stage::PipeBefore;
 use super::{Acks, Composed, Phase, two_stage};
 use crate::observer::{Event, Observer};
 use crate::parts::control::{CongestionControl, Window};
@@ -114,7 +115,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
         self.expire_retransmissions();
         self.report_progress();
         self.settle_probe();
-        self.detect_and_grow(pipe_before, Phase::Open, false);
+        self.detect_and_grow(pipe_before, Phase::Open, false, None);
         self.finish();
     }
 
@@ -140,7 +141,12 @@ impl<O: Observer> AckContext<'_, '_, O> {
             self.report_progress();
         }
         self.settle_probe();
-        self.detect_and_grow(pipe_before, phase_before, undone);
+        let pacing = self.sender.pacing.as_ref();
+        let window_is_limit = pacing.map(|pacing| pacing.window_is_limit(&self.sender.window));
+        self.detect_and_grow(pipe_before, phase_before, undone, window_is_limit);
+        if self.sender.pacing.is_some() {
+            self.sender.sample_path(self.stream, &self.read, self.now);
+        }
         self.finish();
     }
 
@@ -235,22 +241,30 @@ impl<O: Observer> AckContext<'_, '_, O> {
         }
     }
 
-    /// Looks for losses, then grows the window.
+    /// Looks for losses, then grows the window. `window_is_limit`: for a sender that paces, whether the
+    /// window is what limits it.
     #[inline(always)]
-    fn detect_and_grow(&mut self, pipe_before: u32, phase_before: Phase, undone: bool) {
+    fn detect_and_grow(
+        &mut self,
+        pipe_before: u32,
+        phase_before: Phase,
+        undone: bool,
+        window_is_limit: Option<bool>,
+    ) {
         let newly_lost = self.detect_losses();
         let delivered = self.read.delivery.segments;
         let advanced = self.read.advanced;
         // A detector can find out about lateness even by a predicted acknowledgement.
         if self.sender.two_stage_active() {
             let sender = &mut *self.sender;
-            sender.grow_by_delivery(self.stream, delivered, pipe_before, phase_before, self.now);
+            let pipe = PipeBefore { pipe: pipe_before, window_is_limit };
+            sender.grow_by_delivery(self.stream, delivered, pipe, phase_before, self.now);
         } else {
             let may_grow = advanced && !undone && {
                 let policy = &self.sender.policy;
                 self.sender.recovery.grows_after(policy, phase_before)
             };
-            self.grow_and_wait(may_grow.then_some(phase_before));
+            self.grow_and_wait(may_grow.then_some(phase_before), window_is_limit);
         }
         if matches!(self.sender.recovery.phase, Phase::Recovery { .. }) {
             let safe = advanced && !newly_lost;
@@ -263,13 +277,10 @@ impl<O: Observer> AckContext<'_, '_, O> {
     ///
     /// [`Growth`]: crate::Growth
     #[inline(always)]
-    fn grow_and_wait(&mut self, may_grow: Option<Phase>) {
+    fn grow_and_wait(&mut self, may_grow: Option<Phase>, window_is_limit: Option<bool>) {
         let sender = &mut *self.sender;
         let Reading { delivery, advanced, flight_before, .. } = &self.read;
-        let full = match &sender.pacing {
-            Some(pacing) => pacing.window_is_limit(&sender.window),
-            None => *flight_before >= sender.window.cwnd as u32,
-        };
+        let full = window_is_limit.unwrap_or(*flight_before >= sender.window.cwnd as u32);
         let window_was_full = *sender.recovery.window_was_full.get_or_insert(full);
         let window_was_full = sender.policy.growth.grows(window_was_full);
         if let Some(before) = may_grow {
@@ -305,9 +316,6 @@ impl<O: Observer> AckContext<'_, '_, O> {
     #[inline(always)]
     fn finish(self) {
         let delivered = self.read.delivery.segments > 0;
-        if self.sender.pacing.is_some() {
-            self.sender.sample_path(self.stream, &self.read, self.now);
-        }
         self.sender.rearm_after_ack(self.stream, self.read.advanced, delivered, self.now);
         let Window { cwnd, ssthresh } = self.sender.window;
         let event = Event::Acknowledged {

@@ -12,7 +12,7 @@ use super::{Composed, Phase};
 use crate::parts::control::pacing::rate_of_window;
 use crate::parts::control::{CongestionControl, Flow, LossState, PathSample, Window};
 use crate::sender::numbers::{Renumbered, SegNo};
-use crate::sender::stream::{Reading, Stream};
+use crate::sender::stream::{Reading, Stream, Transmission};
 
 /// The pacing of a sender, and its samples of the path.
 #[derive(Debug, Default)]
@@ -93,14 +93,23 @@ impl Composed {
         self.control.samples_path()
     }
 
-    /// Returns whether pacing holds back what could be sent at `now`. The timer then runs until it may
-    /// leave.
-    #[inline]
-    pub(super) fn is_paced_out(&mut self, now: Instant) -> bool {
-        let Some(pacing) = &self.pacing else { return false };
-        let Some(until) = pacing.pacer.blocked_until(now) else { return false };
-        self.timers.set(SenderTimer::Pace, until);
-        true
+    /// Returns the next segment of a sender that paces. Only a probe leaves while pacing holds back the
+    /// rest; a timer then runs until that may leave.
+    #[inline(never)]
+    pub(super) fn next_paced(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
+        let blocked = self.pacing.as_ref().and_then(|pacing| pacing.pacer.blocked_until(now));
+        if let Some(until) = blocked.filter(|_| !self.probe.is_due()) {
+            self.timers.set(SenderTimer::Pace, until);
+            return None;
+        }
+        self.paces = false;
+        let transmission = self.next_transmission(stream, now);
+        self.paces = true;
+        let transmission = transmission?;
+        if transmission.cause.is_none() {
+            self.on_paced_sent(stream, stream.board.end() - 1, now);
+        }
+        Some(transmission)
     }
 
     /// Handles new data that is sent while nothing is in flight.

@@ -49,13 +49,17 @@ impl Composed {
     }
 
     #[inline(never)]
-    fn next_transmission(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
+    pub(super) fn next_transmission(
+        &mut self,
+        stream: &mut Stream,
+        now: Instant,
+    ) -> Option<Transmission> {
         self.recovery.window_was_full = None;
+        if self.paces {
+            return self.next_paced(stream, now);
+        }
         if let Some(transmission) = self.poll_probe(stream, now) {
             return Some(transmission);
-        }
-        if self.is_paced_out(now) {
-            return None;
         }
         match self.recovery.phase {
             Phase::Open if self.two_stage_active() => self.poll_two_stage(stream, now),
@@ -162,9 +166,6 @@ impl Composed {
         now: Instant,
     ) -> Transmission {
         let transmission = stream.push_new(len, now);
-        if self.pacing.is_some() {
-            self.on_paced_sent(stream, stream.board.end() - 1, now);
-        }
         self.timers.start_retransmission(stream, self.window.cwnd, now);
         if self.policy.probes {
             self.schedule_probe(stream, now);

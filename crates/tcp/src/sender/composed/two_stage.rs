@@ -25,6 +25,15 @@ const MIN_DSACK_HORIZON: Duration = Duration::from_secs(2);
 /// Maximum duration of a reduction, in round trips.
 const MAX_REDUCTION_ROUND_TRIPS: u64 = 3;
 
+/// The use of the window before an acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PipeBefore {
+    /// Segments in flight, without those SACKed.
+    pub(super) pipe: u32,
+    /// Whether the window limits a sender that paces.
+    pub(super) window_is_limit: Option<bool>,
+}
+
 /// Reads an acknowledgement into the scoreboard and its latenesses into the model.
 ///
 /// Until a segment has been late, an acknowledgement is ambiguous if it comes less than the minimum
@@ -417,7 +426,7 @@ impl Composed {
         &mut self,
         stream: &Stream,
         delivered: u32,
-        pipe_before: u32,
+        before: PipeBefore,
         phase_before: Phase,
         now: Instant,
     ) {
@@ -429,9 +438,9 @@ impl Composed {
                 self.grow(stream, delivered, phase_before, now);
             }
             (Phase::Open, Phase::Open) => {
-                let full = match &self.pacing {
-                    Some(pacing) => pacing.window_is_limit(&self.window),
-                    None => pipe_before >= self.room(),
+                let full = match before.window_is_limit {
+                    Some(limit) => limit,
+                    None => before.pipe >= self.room(),
                 };
                 let full = *self.recovery.window_was_full.get_or_insert(full);
                 if !self.policy.growth.grows(full) {
