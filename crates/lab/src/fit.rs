@@ -8,6 +8,6 @@ mod search;
 
 pub use crate::error::FitError;
 pub use beside::Beside;
-pub use cost::{Cost, cost};
+pub use cost::{Cost, Growth, cost};
 pub use losses::{LossOrigin, Losses, losses};
 pub use search::{Fit, OBSERVED, Reading, fit, is_long_enough};

@@ -6,6 +6,7 @@ use serde::Serialize;
 use unruffled_capture::Tunnel;
 
 use super::role::Role;
+use crate::fit::Growth;
 use crate::text::for_shell;
 
 /// The file of a capture that is made anew.
@@ -64,7 +65,10 @@ pub enum Advice {
     /// Capture into a file, because standard input can be read only once.
     CaptureIntoFile,
     /// Load the congestion control that distinguishes late packets from lost ones.
-    Attach,
+    Attach {
+        /// How its window grows.
+        growth: Growth,
+    },
     /// Show what the congestion control holds back.
     ShowStatus,
     /// Put packets in order at the receiver, or on a gateway before it.
@@ -127,7 +131,7 @@ impl Advice {
             Self::InspectReader { .. } => Action::Inspect,
             Self::GrowReceiveBuffer { .. } => Action::ReceiveBuffer,
             Self::Capture { .. } | Self::CaptureIntoFile => Action::Capture,
-            Self::Attach => Action::Attach,
+            Self::Attach { .. } => Action::Attach,
             Self::ShowStatus => Action::Status,
             Self::Resequence { .. } => Action::Resequence,
             Self::DisableTimestamps { .. } => Action::Timestamps,
@@ -151,7 +155,10 @@ impl Advice {
                 format!("sudo tcpdump -U -i any -s 128 -w {NEW_CAPTURE} 'tcp and host {peer}'")
             }
             Self::CaptureIntoFile => format!("sudo tcpdump -U -i any -s 128 -w {NEW_CAPTURE} tcp"),
-            Self::Attach => "sudo unruffled attach --default".to_owned(),
+            Self::Attach { growth: Growth::Cubic } => "sudo unruffled attach --default".to_owned(),
+            Self::Attach { growth: Growth::Bbr } => {
+                "sudo unruffled attach --default --growth bbr".to_owned()
+            }
             Self::ShowStatus => "sudo unruffled status --watch".to_owned(),
             Self::Resequence { forwards, tunnel } => {
                 let forward = if *forwards { " --forward" } else { "" };
@@ -195,7 +202,13 @@ impl Advice {
             }
             Self::Capture { reason, .. } => reason.text(),
             Self::CaptureIntoFile => "Standard input is read only once: capture into a file.",
-            Self::Attach => {
+            Self::Attach { growth: Growth::Bbr } => {
+                "distinguish late packets from lost ones, in all connections that begin after it (Linux 6.0 or \
+                 later with BBR; the command says what is missing). The path also loses packets without being \
+                 full, so the window grows by BBR. It switches timestamps off itself. Then begin the \
+                 transfer again; `sudo unruffled detach` undoes it."
+            }
+            Self::Attach { growth: Growth::Cubic } => {
                 "distinguish late packets from lost ones, in all connections that begin after it (Linux 6.0 or \
                  later; the command says what is missing). It switches timestamps off itself. Then \
                  begin the transfer again; `sudo unruffled detach` undoes it."

@@ -8,7 +8,7 @@ use super::kind::{Action, Advice, CaptureReason, NEW_CAPTURE};
 use super::remedy::is_late_here;
 use super::role::Role;
 use super::step::{Site, Step};
-use crate::fit;
+use crate::fit::{self, Growth};
 use crate::transfer::Transfer;
 
 /// The largest lateness with which a sender without timestamps did better in races: the 90th percentile,
@@ -82,7 +82,7 @@ impl Plan {
                 self.capture(CaptureReason::Sack, captured_end(direction), number, direction);
             }
             Cause::Reordering => {
-                self.on(Advice::Attach, Role::Sender, number, direction);
+                self.attach(number, transfer);
                 self.on(Advice::ShowStatus, Role::Sender, number, direction);
                 self.resequence(number, transfer);
             }
@@ -103,6 +103,27 @@ impl Plan {
             }
             _ => {}
         }
+    }
+
+    /// Adds the congestion control at the sender. A host has one for all transfers, whose window grows by
+    /// BBR if that pays for any of them: without losses, both growths deliver nearly the same.
+    fn attach(&mut self, number: usize, transfer: &Transfer<'_>) {
+        let cost = transfer.cost.as_ref().and_then(|cost| cost.as_ref().ok());
+        let growth = cost.map_or(Growth::default(), |cost| cost.growth);
+        let host = address(Role::Sender, transfer.direction);
+        let of_host = self.steps.iter_mut().find(|step| {
+            step.advice.action() == Action::Attach
+                && step.site.is_some_and(|site| site.host == host)
+        });
+        let growth = match of_host {
+            Some(step) if step.advice == (Advice::Attach { growth: Growth::Bbr }) => Growth::Bbr,
+            Some(step) => {
+                step.advice = Advice::Attach { growth };
+                growth
+            }
+            None => growth,
+        };
+        self.on(Advice::Attach { growth }, Role::Sender, number, transfer.direction);
     }
 
     /// Adds the resequencer at the receiver, and on the gateway where the capture was made if packets

@@ -4,7 +4,7 @@ use unruffled_capture::{Analysis, Cause, Direction, Limit, Place, Sureness, Verd
 
 use super::*;
 use crate::analysis::tests::captured;
-use crate::fit::Cost;
+use crate::fit::{Cost, Growth};
 use crate::transfer::{price, transfers};
 
 const CAUSES: [Cause; 8] = [
@@ -132,7 +132,7 @@ fn each_step_is_a_command_for_the_host_on_which_it_helps() {
 fn a_step_says_whether_the_capture_was_made_on_its_host() {
     let first = |place| {
         let plan = planned("c", &[&at(place)], Cause::Reordering);
-        let attach = plan.iter().find(|step| step.advice == Advice::Attach);
+        let attach = plan.iter().find(|step| step.advice.action() == Action::Attach);
         attach.expect("is advised").in_words()
     };
     let on = "On 192.0.2.1, the sender of transfer 1";
@@ -228,6 +228,30 @@ fn attach_is_not_advised_if_reordering_cost_little() {
         let cost = Cost { share, lossless_share: share, ..cost.clone() };
         all[0].cost = Some(Ok(cost));
         assert_eq!(actions(&plan("c", &all, None)), expected, "{share}");
+    }
+}
+
+#[test]
+fn the_growth_of_bbr_is_advised_for_a_host_if_it_pays_for_one_of_its_transfers() {
+    let analysis = captured(0);
+    let mut all = transfers(&analysis);
+    price("c", &mut all, crate::cancel::never());
+    let Some(Ok(cost)) = all[0].cost.clone() else { panic!("it is priced") };
+    for (growths, expected) in [
+        ([Growth::Cubic, Growth::Cubic], "sudo unruffled attach --default"),
+        ([Growth::Cubic, Growth::Bbr], "sudo unruffled attach --default --growth bbr"),
+        ([Growth::Bbr, Growth::Cubic], "sudo unruffled attach --default --growth bbr"),
+    ] {
+        let two = growths.into_iter().flat_map(|growth| {
+            let mut one = transfers(&analysis);
+            one[0].cost = Some(Ok(Cost { growth, ..cost.clone() }));
+            one
+        });
+        let plan = plan("c", &two.collect::<Vec<_>>(), None);
+        let attach: Vec<_> = plan.iter().filter(|s| s.advice.action() == Action::Attach).collect();
+        assert_eq!(attach.len(), 1, "{plan:?}");
+        assert_eq!(attach[0].advice.command(), expected);
+        assert_eq!(attach[0].transfers, [1, 2]);
     }
 }
 

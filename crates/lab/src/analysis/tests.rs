@@ -103,6 +103,18 @@ fn losses_can_be_caused_by_reordering() {
 }
 
 #[test]
+fn the_window_grows_by_bbr_where_the_path_loses_packets_without_being_full() {
+    let lossless = first_cost(&captured(100));
+    assert_eq!(lossless.growth, fit::Growth::Cubic, "{lossless:?}");
+    assert!(!lossless.text.contains("BBR"), "{lossless:?}");
+    let loss = "link.bottleneck.loss.fraction=1%";
+    let lossy = first_cost(&captured_with(loss, "few-late", "rack+cubic", 100));
+    assert_eq!(lossy.growth, fit::Growth::Bbr, "{lossy:?}");
+    assert!(lossy.attached_bbr_bps > 2.0 * lossy.attached_bps, "{lossy:?}");
+    assert!(lossy.text.contains(" where its window grows by BBR; "), "{lossy:?}");
+}
+
+#[test]
 fn text_and_json_have_the_cost_of_reordering() {
     let analysis = captured(100);
     let mut found = transfers(&analysis);

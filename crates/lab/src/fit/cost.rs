@@ -29,6 +29,12 @@ const MIN_USED_SHARE: f64 = 0.8;
 /// The sender that simulates `unruffled attach`.
 const ATTACHED: &str = "unruffled";
 
+/// The sender that simulates `unruffled attach --growth bbr`.
+const ATTACHED_BBR: &str = "unruffled+bbr";
+
+/// The ratio of goodputs from which the growth of BBR pays.
+const MIN_GROWTH_RATIO: f64 = 1.2;
+
 /// The key of the fitted path that simulates `unruffled resequence` at the receiver.
 const RESEQUENCE: &str = "link.measured.resequence=true";
 
@@ -65,6 +71,13 @@ pub struct Cost {
     pub attached_bps: f64,
     /// That goodput if only the queue of the path drops packets.
     pub lossless_attached_bps: f64,
+    /// The goodput of the sender `unruffled+bbr` with reordering.
+    pub attached_bbr_bps: f64,
+    /// That goodput if only the queue of the path drops packets.
+    pub lossless_attached_bbr_bps: f64,
+    /// How the window of `unruffled attach` should grow: by BBR if the path loses packets that CUBIC
+    /// takes for congestion.
+    pub growth: Growth,
     /// The goodput of the same sender with reordering, if `unruffled resequence` puts the packets in
     /// order at the end of the path.
     pub resequenced_bps: f64,
@@ -87,6 +100,17 @@ pub struct Cost {
     pub sureness: Sureness,
     /// The result as a sentence.
     pub text: String,
+}
+
+/// The growth of the window of `unruffled attach`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Growth {
+    /// CUBIC, the default.
+    #[default]
+    Cubic,
+    /// BBR.
+    Bbr,
 }
 
 /// Simulates what reordering cost the transfer in `direction`, which it slowed. `beside` are other
@@ -154,7 +178,12 @@ pub fn cost(
     }
     let without_bps = delivers(&fit.in_order, &[], &fit.sender)?;
     let attached_bps = delivers(&fit.toml, &[], ATTACHED)?;
+    let attached_bbr_bps = delivers(&fit.toml, &[], ATTACHED_BBR)?;
     let resequenced_bps = delivers(&fit.toml, &resequence, &fit.sender)?;
+    let lossless_attached_bbr_bps = match &fit.lossless {
+        Some([late, _]) => delivers(late, &[], ATTACHED_BBR)?.max(attached_bbr_bps),
+        None => attached_bbr_bps,
+    };
     let (lossless_bps, lossless_attached_bps, lossless_resequenced_bps) = match &fit.lossless {
         Some([late, in_order]) => (
             delivers(in_order, &[], &fit.sender)?.max(without_bps),
@@ -173,6 +202,16 @@ pub fn cost(
         LossOrigin::Undecided => None,
     }
     .filter(|_| open);
+    let pays = [
+        attached_bbr_bps >= MIN_GROWTH_RATIO * attached_bps,
+        lossless_attached_bbr_bps >= MIN_GROWTH_RATIO * lossless_attached_bps,
+    ];
+    let growth = match decided {
+        Some(false) => pays[0],
+        Some(true) => pays[1],
+        None => pays[0] && (!open || pays[1]),
+    };
+    let growth = if growth { Growth::Bbr } else { Growth::Cubic };
     let range = |least: f64, most: f64| match (open, decided) {
         (false, _) | (true, Some(false)) => rate::in_words(least),
         (true, Some(true)) => rate::in_words(most),
@@ -182,7 +221,7 @@ pub fn cost(
     let text = format!(
         "It cost {:.0} %{}: {} now, {} without reordering{}, by the model, {} ({}: for what was \
          captured it gives {}{}). With the sender unruffled, the model gives {} (scaled like the \
-         rest); with the sender as it is and `unruffled resequence` at the receiver, {}.{}",
+         rest){}; with the sender as it is and `unruffled resequence` at the receiver, {}.{}",
         likelier_share * 100.0,
         // Undetected spurious retransmissions count as losses, which occur without reordering as
         // well.
@@ -205,6 +244,13 @@ pub fn cost(
         rate::in_words(model_bps),
         fit.distance.map_or(String::new(), |d| format!(", and late times at a distance of {d:.2}")),
         range(attached_bps, lossless_attached_bps),
+        match growth {
+            Growth::Bbr => format!(
+                ", and {} where its window grows by BBR",
+                range(attached_bbr_bps, lossless_attached_bbr_bps)
+            ),
+            Growth::Cubic => String::new(),
+        },
         range(resequenced_bps, lossless_resequenced_bps),
         if open { format!(" {}", fit.losses.in_words()) } else { String::new() },
     );
@@ -216,6 +262,9 @@ pub fn cost(
         lossless_share,
         attached_bps,
         lossless_attached_bps,
+        attached_bbr_bps,
+        lossless_attached_bbr_bps,
+        growth,
         resequenced_bps,
         lossless_resequenced_bps,
         likelier_share,
