@@ -68,14 +68,18 @@ pub struct Standing {
     pub shares: Vec<f64>,
 }
 
-/// Returns the senders that are compared by default: all except those that exist only in the
-/// simulator, and Westwood, whose response to losses is not that of the standard.
+/// Senders with BBR that are compared by default.
+const WITH_BBR: [&str; 2] = ["rack+bbr", "unruffled+bbr"];
+
+/// Returns the senders that are compared by default: all rows except those that exist only in the
+/// simulator, and Westwood, whose response to losses is not that of the standard; and two with BBR.
 pub fn senders() -> Vec<String> {
     let of = |row: &&unruffled_tcp::Row| {
         let variant = Variant::named(row.name);
         row.name != "westwood" && variant.is_some_and(|v| !v.is_for_simulation_only())
     };
     let mut names: Vec<String> = ROWS.iter().filter(of).map(|row| row.name.to_owned()).collect();
+    names.extend(WITH_BBR.map(str::to_owned));
     // The recommended sender is the first.
     names.sort_by_key(|name| name != "unruffled");
     names
@@ -372,7 +376,7 @@ pub(crate) mod tests {
         let names = senders();
         assert_eq!(names[0], "unruffled");
         assert!(names.iter().all(|n| n != "westwood" && !n.ends_with("-rtx")), "{names:?}");
-        assert_eq!(names.len(), ROWS.len() - 3);
+        assert_eq!(names.len(), ROWS.len() - 3 + WITH_BBR.len());
     }
 
     #[test]

@@ -85,6 +85,9 @@ const PARTS: [&str; 8] = [
     "+westwood+eifel+f-rto",
 ];
 
+/// Senders whose congestion control models the path.
+const MODELS: [&str; 3] = ["rack+bbr", "sack+bbr", "unruffled+bbr"];
+
 /// A run: the names of the scenario and of the sender with its changed parameter, then both of them.
 type Job = ((String, String), Scenario, Variant);
 
@@ -148,6 +151,10 @@ fn senders() -> Vec<Job> {
         let job = ((name.to_owned(), shown.to_owned()), scenarios[name].clone(), variant.clone());
         jobs.push(job);
     };
+    for name in MODELS {
+        let variant = Variant::named(name).expect("is a sender");
+        scenarios.keys().for_each(|scenario| add(scenario, name, &variant));
+    }
     for row in ROWS {
         for parts in PARTS {
             // Not every sender accepts every part.
