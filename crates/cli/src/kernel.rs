@@ -1,4 +1,4 @@
-//! `unruffled attach`, `detach`, `run` and `status`: the congestion control for the kernel's own TCP.
+//! `unruffled attach`, `detach`, `run` and `status`: the congestion controls for the kernel's own TCP.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -10,17 +10,38 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use unruffled_kernel::{Attached, Attachment, Detached, Error, NAME, Sample, Signal};
+use unruffled_kernel::{Attached, Attachment, Detached, Error, Growth, Sample, Signal};
 use unruffled_units::Duration;
 
 use crate::{Printed, resequence};
 
 mod table;
 
+/// Value of `--growth`.
+#[derive(Clone, Copy, ValueEnum)]
+enum GrowthArgument {
+    /// CUBIC, which shares a path with most other traffic equally
+    Cubic,
+    /// The kernel's BBR, for paths that also lose packets at random
+    Bbr,
+}
+
+impl From<GrowthArgument> for Growth {
+    fn from(argument: GrowthArgument) -> Self {
+        match argument {
+            GrowthArgument::Cubic => Self::Cubic,
+            GrowthArgument::Bbr => Self::Bbr,
+        }
+    }
+}
+
 #[derive(Args)]
 pub(crate) struct AttachArguments {
+    /// How the window grows between losses: as unruffled (cubic) or unruffled_bbr
+    #[arg(long, value_enum, value_name = "GROWTH", default_value = "cubic")]
+    growth: GrowthArgument,
     /// Make it the default of this network namespace, and switch timestamps off there
     #[arg(long)]
     default: bool,
@@ -31,6 +52,9 @@ pub(crate) struct AttachArguments {
 
 #[derive(Args)]
 pub(crate) struct RunArguments {
+    /// How the window grows between losses: as unruffled (cubic) or unruffled_bbr
+    #[arg(long, value_enum, value_name = "GROWTH", default_value = "cubic")]
+    growth: GrowthArgument,
     /// The program and its arguments, which may follow `--`
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -60,7 +84,9 @@ fn interval(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn attach(arguments: &AttachArguments) -> ExitCode {
-    let attachment = Attachment { default: arguments.default, cgroup: arguments.cgroup.clone() };
+    let growth = Growth::from(arguments.growth);
+    let cgroup = arguments.cgroup.clone();
+    let attachment = Attachment { growth, default: arguments.default, cgroup };
     match unruffled_kernel::attach(&attachment) {
         Err(error) => crate::refuse(format!("attach: {error}")),
         Ok(attached) => {
@@ -71,7 +97,7 @@ pub(crate) fn attach(arguments: &AttachArguments) -> ExitCode {
                     "was in the kernel already, by another build, whose it stays until `unruffled detach`"
                 }
             };
-            let mut text = format!("{NAME} {when}");
+            let mut text = format!("{} {when}", growth.control());
             if arguments.default {
                 text += if matches!(attached, Attached::Now) { ", " } else { "; it is now " };
                 text += "the default of this network namespace, without timestamps";
@@ -100,7 +126,7 @@ pub(crate) fn detach() -> ExitCode {
         Ok(rules) => rules,
     };
     let mut lines = match detached {
-        Detached::Now => format!("{NAME} is detached\n"),
+        Detached::Now => "unruffled is detached\n".to_owned(),
         Detached::Nothing if unruffled_kernel::is_registered() => {
             "nothing is attached; a `run` or `race` that goes on has unruffled in the kernel until it ends\n"
                 .to_owned()
@@ -141,7 +167,7 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
         let _ = signal_hook::flag::register_usize(signal, Arc::clone(&signalled), signal as usize);
     }
     let taken = || Signal::from_named_raw(signalled.swap(0, Ordering::Relaxed) as i32);
-    match unruffled_kernel::run(Command::new(program).args(rest), taken) {
+    match unruffled_kernel::run(Command::new(program).args(rest), arguments.growth.into(), taken) {
         Err(error) => {
             let refused = crate::refuse(format!("run: {error}"));
             // POSIX.1-2024, XCU 2.8.2.

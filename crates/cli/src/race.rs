@@ -26,8 +26,8 @@ pub(crate) struct Arguments {
     /// table
     #[arg(default_value = "half-late", value_parser = NonEmptyStringValueParser::new())]
     scenario: String,
-    /// Congestion controls of the kernel to run, or none; unruffled is loaded for the race [default:
-    /// what it has of cubic, reno, bbr]
+    /// Congestion controls of the kernel to run, or none; unruffled and unruffled+bbr are loaded for
+    /// the race [default: what it has of cubic, reno, bbr]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     kernel: Vec<String>,

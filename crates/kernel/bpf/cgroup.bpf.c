@@ -5,6 +5,9 @@
  */
 #include "linux.h"
 
+/* Name of the congestion control. The loader sets it. */
+SET_BY_LOADER char control[16] = "unruffled";
+
 char _license[] SEC("license") = "Dual MIT/GPL";
 
 /* include/uapi/linux/bpf.h */
@@ -21,7 +24,10 @@ enum {
 SEC("sockops")
 int choose(struct bpf_sock_ops *ops)
 {
-	char name[] = "unruffled";
+	char name[16];
+
+	for (__u32 i = 0; i < sizeof name; i++)
+		name[i] = control[i];
 
 	/*
 	 * Accepted connections inherit it from their listener. A listener may be older than this

@@ -15,6 +15,10 @@ struct lateness {
 	__u32 lengthened;	/* time at which a DSACK last showed that the wait was too short */
 	/* Lateness beyond the usual at which a packet is sent again. 0: no reordering seen. */
 	__u32 hold;
+	__u32 overtaken;	/* packets sent before were overtaken, as of the previous ACK */
+	/* Packets sent from then until then may have arrived long before an ACK covered them. */
+	__u32 hidden_from, hidden_until;
+	__u8 outage;		/* the timer has expired and no ACK came, and what is resent is not acknowledged */
 };
 
 /* hold.h: retransmissions that are held back. */
@@ -50,6 +54,8 @@ struct canaries {
 	struct canary out[4];	/* ring of those without a verdict */
 	__u32 first, next;
 	__u32 made, reported;
+	__u32 lost;		/* number of those that were not reported */
+	__u32 refuted;		/* DSACKs for retransmissions other than canaries */
 	__u32 dsacks;		/* dsack_dups at the previous ACK */
 	__u32 at;		/* total_retrans when the last canary was requested */
 	__u8 requested;		/* it is not known yet whether the last canary was sent */
@@ -102,7 +108,7 @@ struct verdict {
 	__u32 spurious;		/* share of recent events that were spurious, in 1024ths */
 };
 
-/* growth.h: CUBIC. */
+/* cubic.h */
 struct cubic {
 	__u32 last_max, origin, k, epoch, delay_min;
 	__u32 window, when;	/* window and time of the last calculation */
@@ -111,6 +117,16 @@ struct cubic {
 	__u32 credit;		/* segments acknowledged since the window last grew */
 	__u32 round, last_ack, round_rtt; /* HyStart */
 	__u8 samples, left;	/* HyStart: RTTs in this round; slow start was left */
+};
+
+/* bbr.h: what is kept beside BBR's own state, which is in icsk_ca_priv. */
+struct beside_bbr {
+	__u32 cwnd;		/* BBR's window, without room for late packets */
+	__u32 lost, losses;	/* at the last ACK: tp->lost, and losses() */
+	/* Packet conservation after a loss event: the window, and `delivered` at its start. 0: none */
+	__u32 conserved, conserved_from;
+	/* Packets sent at these values of `delivered` show the application's rate, not the path's. */
+	__u32 idle_from, idle_until;
 };
 
 struct counters {
@@ -146,12 +162,14 @@ struct connection {
 	/* In state Loss, ACKs still arrive, so a single packet is later than the timer. */
 	__u8 path_alive;
 	__u8 ece;		/* the current ACK carries ECE */
+	__u8 growth;		/* GROWTH_CUBIC or GROWTH_BBR */
 	struct lateness lateness;
 	struct hold hold;
 	struct canaries canaries;
 	struct history history;
 	struct verdict verdict;
 	struct cubic cubic;
+	struct beside_bbr bbr;
 	struct counters counters;
 	struct start start;
 };
@@ -163,8 +181,12 @@ struct {
 	__type(value, struct connection);
 } unruffled_conns SEC(".maps");
 
-/* Ticks per second, and the number of arguments of cong_control. The loader sets both. */
-const volatile __u32 hz = 250, cong_control_arguments = 4;
+enum growth { GROWTH_CUBIC, GROWTH_BBR };
+
+/* Ticks per second, the number of arguments of cong_control, and the growth of the window. */
+SET_BY_LOADER __u32 hz = 250, cong_control_arguments = 4, growth = GROWTH_CUBIC;
+
+static __always_inline bool grows_by_bbr(void) { return growth == GROWTH_BBR; }
 
 /*
  * Returns the number of DSACKs beyond the number of retransmissions. The network must have
@@ -217,8 +239,12 @@ static __noinline void begin(struct sock *sk, struct connection *c)
 	c->start.at = bpf_ktime_get_ns();
 	c->start.acked = tp->bytes_acked;
 	c->start.resent = tp->total_retrans;
+	c->growth = growth;
+	c->bbr.cwnd = tp->snd_cwnd;
+	c->bbr.lost = tp->lost;
 	/* The first window is paced, too. The kernel leaves pacing to the congestion control. */
-	pace(sk, c);
+	if (!grows_by_bbr())
+		pace(sk, c);
 }
 
 /*

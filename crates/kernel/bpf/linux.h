@@ -31,6 +31,11 @@ enum {
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
+/* A constant that the loader sets, so that the verifier removes code that it excludes. */
+#ifndef SET_BY_LOADER
+#define SET_BY_LOADER const volatile
+#endif
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct rb_node {
@@ -108,6 +113,8 @@ enum tcp_ca_event {
 	CA_EVENT_ECN_IS_CE,
 };
 
+enum { SK_PACING_NONE, SK_PACING_NEEDED, SK_PACING_FQ }; /* by nothing, by a timer, by fq */
+
 enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_CLOSE = 7, TCP_CLOSE_WAIT = 8, TCP_LISTEN = 10 };
 
 enum tcp_ca_state { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
@@ -117,7 +124,10 @@ struct ack_sample;
 struct rate_sample {
 	/* RTT of the latest packet that this ACK covers and that was sent once. Negative: none. */
 	long rtt_us;
+	int losses;
 	__u32 acked_sacked;
+	__u32 prior_delivered; /* `delivered` when that packet was sent */
+	bool is_app_limited;
 };
 
 struct tcp_congestion_ops {
@@ -158,6 +168,7 @@ struct inet_connection_sock {
 	struct {
 		int search_low; /* octets of the largest packet that a probe found to fit */
 	} icsk_mtup;
+	__u64 icsk_ca_priv[13]; /* state of the kernel's own congestion controls */
 };
 
 struct tcp_options_received {
@@ -198,6 +209,7 @@ struct tcp_sock {
 	__u32 srtt_us; /* eight times SRTT */
 	__u32 mss_cache;
 	__u32 lsndtime; /* jiffies */
+	__u32 delivered, lost; /* segments since the connection began */
 	__u32 total_retrans, dsack_dups, retrans_stamp;
 	__u32 prior_ssthresh, undo_marker;
 	int undo_retrans;

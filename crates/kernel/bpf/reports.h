@@ -79,6 +79,7 @@ static __always_inline __u32 reports(struct tcp_sock *tp, struct connection *c)
 		k->replicated = tp->tcp_mstamp;
 		return 0;
 	}
+	k->refuted += n;
 	return n;
 }
 

@@ -26,7 +26,7 @@ struct record {
 	__u32 srtt, late, hold;
 	__u32 events, spurious, restored, timeouts;
 	__u32 resent, resent_before;
-	__u32 unused;
+	__u32 growth;
 	__u64 acked, acked_before;
 	__u64 began, now;
 	__u64 socket;
@@ -74,6 +74,7 @@ int dump(struct bpf_iter__bpf_sk_storage_map *ctx)
 		BPF_CORE_READ_INTO(&r.local, sk, __sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);
 	}
 	r.cwnd = c->cwnd;
+	r.growth = c->growth;
 	r.held = c->hold.held;
 	r.late = lateness(c);
 	r.hold = c->lateness.hold;

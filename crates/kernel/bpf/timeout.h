@@ -8,6 +8,7 @@
 #include "connection.h"
 #include "growth.h"
 #include "hold.h"
+#include "lateness.h"
 #include "verdict.h"
 
 /*
@@ -43,6 +44,9 @@ static __always_inline void timeout(struct sock *sk, struct connection *c)
 		tp->snd_cwnd = max(window, 1);
 		return;
 	}
+	/* Without an ACK for a round trip, the path was interrupted. */
+	if (!acked)
+		hide_all(tp, &c->lateness);
 	bound_rto(sk, c);
 	if (!again) {
 		c->rto_cwnd = c->cwnd;
@@ -58,18 +62,25 @@ static __always_inline void timeout(struct sock *sk, struct connection *c)
 	cubic_reset(c);
 	c->cwnd = min(window, c->cwnd);
 	tp->snd_cwnd = max(c->cwnd, 1);
+	if (grows_by_bbr())
+		bbr_timeout(sk, c, tp->snd_cwnd);
 }
 
 /*
- * Undoes a spurious timeout. Slow start restores the window without a burst, because the last ACK
- * may have arrived long ago (RFC 4015, section 3.3).
+ * Undoes a spurious timeout. Under CUBIC, slow start restores the window without a burst, because
+ * the last ACK may have arrived long ago (RFC 4015, section 3.3).
  */
 static __always_inline void undo_timeout(struct tcp_sock *tp, struct connection *c)
 {
-	c->ssthresh = max(c->ssthresh, max(c->rto_ssthresh, c->rto_cwnd));
-	c->cwnd = max(c->cwnd, min(c->rto_cwnd, in_flight(tp) + TCP_INIT_CWND));
-	c->cubic.left = 1;
-	c->restoring = 1;
+	if (grows_by_bbr()) {
+		/* BBR restores its window when the state is no longer Loss, and paces it. */
+		bbr_undo_cwnd((struct sock *)tp);
+	} else {
+		c->ssthresh = max(c->ssthresh, max(c->rto_ssthresh, c->rto_cwnd));
+		c->cwnd = max(c->cwnd, min(c->rto_cwnd, in_flight(tp) + TCP_INIT_CWND));
+		c->cubic.left = 1;
+		c->restoring = 1;
+	}
 	c->rto_cwnd = 0;
 	/* No reduction covers the losses of this window any more. */
 	if (c->rto_cut)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * unruffled: a congestion control for Linux that distinguishes late packets from lost ones. This
- * file contains the callbacks, in the order in which an ACK reaches them. The headers contain the
- * algorithm.
+ * unruffled and unruffled_bbr: congestion controls for Linux that distinguish late packets from
+ * lost ones. They differ in the growth of the window. This file contains the callbacks, in the
+ * order in which an ACK reaches them. The headers contain the algorithm.
  */
 #include "linux.h"
 #include "connection.h"
@@ -18,13 +18,16 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 SEC("struct_ops")
 void BPF_PROG(unruffled_init, struct sock *sk)
 {
-	struct connection *c =
-		bpf_sk_storage_get(&unruffled_conns, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct connection *c;
 
+	/* Discard the state of an earlier connection of this socket. */
+	bpf_sk_storage_delete(&unruffled_conns, sk);
+	if (grows_by_bbr())
+		bbr_init(sk);
+	c = bpf_sk_storage_get(&unruffled_conns, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!c)
 		return;
-	/* Discard the state of an earlier connection of this socket. */
-	__builtin_memset(c, 0, sizeof *c);
+	c->growth = growth;
 	connection(sk);
 }
 
@@ -56,6 +59,10 @@ __u32 BPF_PROG(unruffled_ssthresh, struct sock *sk)
 	if (!c)
 		return ssthresh;
 	c->hold.clock = clock;
+	if (grows_by_bbr()) {
+		save_bbr_window(sk, c);
+		return ssthresh;
+	}
 	return c->ssthresh;
 }
 
@@ -94,7 +101,8 @@ void BPF_PROG(unruffled_set_state, struct sock *sk, __u8 state)
 	c->rto_cwnd = c->path_alive = 0;
 	if (c->rto_max_ms)
 		restore_rto_max(sk, c);
-	if (state == TCP_CA_CWR && uncovered(tp, c))
+	/* BBR does not respond to ECN marks. */
+	if (state == TCP_CA_CWR && uncovered(tp, c) && !grows_by_bbr())
 		reduce_at_once(tp, c);
 	if (state == TCP_CA_Recovery && !c->lateness.hold)
 		suspect_now(tp, c);
@@ -127,8 +135,11 @@ __u32 BPF_PROG(unruffled_undo, struct sock *sk)
 	return max(c->cwnd, 2);
 }
 
-/* Handles a transmission when nothing is in flight. */
-static __always_inline void start(struct sock *sk)
+/*
+ * Handles a transmission when nothing is in flight. `has_callback`: the kernel has a callback for
+ * this event alone.
+ */
+static __always_inline void start(struct sock *sk, bool has_callback)
 {
 	struct connection *c = connection(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -137,7 +148,16 @@ static __always_inline void start(struct sock *sk)
 		return;
 	if (!tp->packets_out)
 		begin_flight(tp, c);
-	restart_after_idle(tp, c);
+	if (grows_by_bbr()) {
+		show_bbr_its_window(tp, c);
+		if (has_callback)
+			bbr_cwnd_event_tx_start(sk);
+		else
+			bbr_cwnd_event(sk, CA_EVENT_TX_START);
+		follow_bbr_window(tp, c);
+	} else {
+		restart_after_idle(tp, c);
+	}
 	show_window(tp, c);
 }
 
@@ -145,14 +165,14 @@ SEC("struct_ops")
 void BPF_PROG(unruffled_event, struct sock *sk, enum tcp_ca_event event)
 {
 	if (event == CA_EVENT_TX_START)
-		start(sk);
+		start(sk, false);
 }
 
 /* The loader removes either this or unruffled_event. */
 SEC("struct_ops")
 void BPF_PROG(unruffled_start, struct sock *sk)
 {
-	start(sk);
+	start(sk, true);
 }
 
 /*
@@ -164,23 +184,31 @@ static __noinline int control(struct sock *sk, int flag, const struct rate_sampl
 	struct tcp_sock *tp = tcp_sk(sk);
 	__u8 state;
 	__u32 acked;
-	bool in_reduction, many_missing, conserving;
+	bool on_time, in_reduction, many_missing, conserving;
+	__u32 silence;
 
 	if (!c || !rs)
 		return 0;
 	state = ca_state(tp);
 	acked = rs->acked_sacked;
-	c->last_ack = tp->tcp_mstamp;
+	silence = c->lateness.outage ? (__u32)tp->tcp_mstamp - c->last_ack : 0;
 	c->hold.clock = tp->tcp_clock_cache;
 	if (c->rto_max_ms)
 		restore_rto_max(sk, c);
 	if (tp->mss_cache != c->mss)
 		follow_segments(tp, c);
 
-	if (update_lateness(tp, c, flag, rs->rtt_us))
+	on_time = update_lateness(tp, c, flag, rs->rtt_us);
+	if (on_time && !grows_by_bbr())
 		hystart(sk, c, rs->rtt_us);
 	watch_head(tp, c);
 	judge(tp, c);
+	if (grows_by_bbr()) {
+		bbr_ack(sk, c, rs, on_time, silence);
+		record_window(tp, c);
+		show_window(tp, c);
+		return 0;
+	}
 	/* RFC 3168, section 6.1.2: one reduction per window. */
 	if ((flag & FLAG_ECE) && state != TCP_CA_CWR && uncovered(tp, c)) {
 		reduce_at_once(tp, c);
@@ -245,7 +273,7 @@ __u32 BPF_PROG(unruffled_segs, struct sock *sk)
 {
 	struct connection *c = connection(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
-	bool recovering, resending;
+	bool recovering, resending, canary = false;
 	__u32 n;
 	__u8 state;
 
@@ -269,41 +297,51 @@ __u32 BPF_PROG(unruffled_segs, struct sock *sk)
 		c->hold.held = missing(tp) - n;
 		if (c->hold.walk.found)
 			suspect(tp, c, c->hold.walk.seq, c->hold.walk.sent, n);
-		if (!n && needs_canary(tp))
+		canary = !n && needs_canary(tp);
+		if (canary)
 			send_canary(tp, c);
 		else
 			release(tp, c, n);
 	} else if (state != TCP_CA_Loss || c->path_alive) {
 		show_window(tp, c);
 	}
-	return 2; /* the kernel's default */
+	if (!grows_by_bbr())
+		return 2; /* the kernel's default */
+	set_paced(sk, !canary);
+	return bbr_min_tso_segs(sk);
 }
 
 SEC("struct_ops")
 __u32 BPF_PROG(unruffled_sndbuf, struct sock *sk)
 {
 	struct connection *c = connection(sk);
+	__u32 windows = c ? buffer_windows(tcp_sk(sk), c) : 2;
 
-	return c ? buffer_windows(tcp_sk(sk), c) : 2;
+	return grows_by_bbr() ? max(windows, bbr_sndbuf_expand(sk)) : windows;
 }
 
-SEC(".struct_ops.link")
-struct tcp_congestion_ops unruffled = {
-	.init = (void *)unruffled_init,
-	.release = (void *)unruffled_release,
-	.in_ack_event = (void *)unruffled_in_ack,
-	.ssthresh = (void *)unruffled_ssthresh,
-	.set_state = (void *)unruffled_set_state,
-	.undo_cwnd = (void *)unruffled_undo,
-	.cwnd_event = (void *)unruffled_event,
-	.cwnd_event_tx_start = (void *)unruffled_start,
-	.cong_control = (void *)unruffled_control,
-	.sndbuf_expand = (void *)unruffled_sndbuf,
-	.min_tso_segs = (void *)unruffled_segs,
-	/*
-	 * Any program may choose this congestion control, and any network namespace may have it as
-	 * its default, because it takes no more than its share of a path.
-	 */
-	.flags = TCP_CONG_NON_RESTRICTED,
-	.name = "unruffled",
-};
+/*
+ * Any program may choose them, and any network namespace may have one as its default, because they
+ * take no more than their share of a path.
+ */
+#define CONGESTION_CONTROL(variable, its_name)                                                     \
+	SEC(".struct_ops.link")                                                                    \
+	struct tcp_congestion_ops variable = {                                                     \
+		.init = (void *)unruffled_init,                                                    \
+		.release = (void *)unruffled_release,                                              \
+		.in_ack_event = (void *)unruffled_in_ack,                                          \
+		.ssthresh = (void *)unruffled_ssthresh,                                            \
+		.set_state = (void *)unruffled_set_state,                                          \
+		.undo_cwnd = (void *)unruffled_undo,                                               \
+		.cwnd_event = (void *)unruffled_event,                                             \
+		.cwnd_event_tx_start = (void *)unruffled_start,                                    \
+		.cong_control = (void *)unruffled_control,                                         \
+		.sndbuf_expand = (void *)unruffled_sndbuf,                                         \
+		.min_tso_segs = (void *)unruffled_segs,                                            \
+		.flags = TCP_CONG_NON_RESTRICTED,                                                  \
+		.name = its_name,                                                                  \
+	}
+
+/* The loader creates one of them, and sets `growth` accordingly. */
+CONGESTION_CONTROL(unruffled, "unruffled");
+CONGESTION_CONTROL(unruffled_bbr, "unruffled_bbr");

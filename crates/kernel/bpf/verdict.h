@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Loss events, and the verdict on each. A retransmission of a segment that no reduction covers
- * opens an event, for which the window is reduced as by CUBIC. If DSACKs then report all its
+ * opens an event, for which the window is reduced (growth.h). If DSACKs then report all its
  * retransmissions as duplicates, the event was spurious, and its reduction is undone. If one of
  * them is not reported in time, it was needed.
  *
@@ -67,10 +67,8 @@ static __noinline void reduce(struct tcp_sock *tp, struct connection *c, __u32 f
 			      __u32 covered)
 {
 	cover_canaries(c, first, covered, 1);
-	c->ssthresh = cubic_ssthresh(c, from);
-	c->cwnd = min(c->cwnd, c->ssthresh);
+	reduce_window(tp, c, from);
 	c->covered = before(covered, c->covered) ? c->covered : covered;
-	tp->snd_ssthresh = c->ssthresh;
 }
 
 /* Stops growth for a round trip after a late reduction, whose own round trip has passed already. */
@@ -207,13 +205,8 @@ static __noinline void restore(struct tcp_sock *tp, struct connection *c, __u32 
 		standing = true;
 	}
 	c->counters.restored++;
-	c->cwnd = max(c->cwnd, window);
 	amend_history(c, since, window);
-	/* If HyStart has left slow start, it does not begin again. */
-	c->ssthresh = max(c->ssthresh, c->cubic.left ? min(ssthresh, c->cwnd) : ssthresh);
-	/* RFC 9438, section 4.9: W_max is restored, too. The curve restarts at this window. */
-	c->cubic.last_max = last_max;
-	c->cubic.epoch = 0;
+	restore_window(tp, c, window, ssthresh, last_max);
 	/* No reduction covers this window any more, so other losses in it open an event. */
 	if (!standing)
 		c->covered = tp->snd_una;
@@ -280,6 +273,7 @@ static __noinline void settle_canary(struct tcp_sock *tp, struct connection *c)
 	__u32 covered = canary->next;
 
 	barrier_var(covered);
+	k->lost++;
 	if (canary->is_covered)
 		return;
 	then = moment_of_loss(tp, c, canary->seq, canary->sent - c->lateness.on_time);

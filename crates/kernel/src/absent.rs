@@ -3,16 +3,16 @@
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use crate::Error;
 use crate::error::missing;
 use crate::state::State;
+use crate::{Error, Growth};
 
 /// A registration of the congestion control. Never exists in this build.
 #[derive(Debug)]
 pub(crate) struct Registered(());
 
 impl Registered {
-    pub(crate) fn new() -> Result<Self, Error> {
+    pub(crate) fn new(_: Growth) -> Result<Self, Error> {
         missing()
     }
 
@@ -35,7 +35,7 @@ pub(crate) fn build() -> u64 {
     0
 }
 
-pub(crate) fn unregister(_: &Path) -> Result<(), Error> {
+pub(crate) fn unregister(_: &Path, _: Growth) -> Result<(), Error> {
     missing()
 }
 
@@ -43,17 +43,17 @@ pub(crate) fn pinned(_: &Path) -> Option<OwnedFd> {
     None
 }
 
-pub(crate) fn registrations() -> Vec<u32> {
+pub(crate) fn registrations(_: Growth) -> Vec<u32> {
     Vec::new()
 }
 
-pub(crate) fn unregister_left() {}
+pub(crate) fn unregister_left(_: Growth) {}
 
 pub(crate) fn unpin(_: &Path) -> Result<(), Error> {
     missing()
 }
 
-pub(crate) fn choose_in_cgroup(_: &Path) -> Result<Links, Error> {
+pub(crate) fn choose_in_cgroup(_: &Path, _: Growth) -> Result<Links, Error> {
     missing()
 }
 

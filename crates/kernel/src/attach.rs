@@ -7,12 +7,14 @@ use crate::cookies::Cookies;
 use crate::namespace::Identity;
 use crate::state::{FormerSettings, State, StateLock};
 use crate::{
-    Error, NAME, Registered, cgroup, is_registered, namespace, object, pins, requirements,
+    Error, Growth, Registered, cgroup, is_registered, namespace, object, pins, requirements,
 };
 
 /// Options of [`attach`].
 #[derive(Clone, Debug, Default)]
 pub struct Attachment {
+    /// Growth of the window, which selects the congestion control.
+    pub growth: Growth,
     /// Whether the congestion control becomes the default of this network namespace, where timestamps are
     /// switched off.
     pub default: bool,
@@ -47,7 +49,8 @@ const TIMESTAMPS_OFF: &str = "0";
 /// Replacements for a default that the kernel does not have any more. Every kernel has the second one.
 const FALLBACK_CONTROLS: [&str; 2] = ["cubic", "reno"];
 
-/// Registers the congestion control, and applies the options. Earlier attachments stay.
+/// Registers the congestion control with the requested growth, and applies the options. Earlier attachments
+/// stay, except that a default or a cgroup has the latest growth.
 ///
 /// # Errors
 /// If the kernel lacks something or rejects a step. If the registration succeeded, the error is
@@ -58,16 +61,18 @@ pub fn attach(attachment: &Attachment) -> Result<Attached, Error> {
     let _lock = StateLock::acquire()?;
     let cgroup = attachment.cgroup.as_deref().map(cgroup::existing).transpose()?;
     let mut state = State::load()?;
-    let attached = if pins::registration().exists() {
-        if state.build == Some(object::build()) {
+    let growth = attachment.growth;
+    let pin = pins::registration(growth);
+    let attached = if pin.exists() {
+        if *state.build(growth) == Some(object::build()) {
             Attached::Before
         } else {
             Attached::OfAnotherBuild
         }
     } else {
         // Registrations of killed commands, on kernels where they outlive the command.
-        object::unregister_left();
-        let registered = Registered::new().map_err(|error| match is_registered() {
+        object::unregister_left(growth);
+        let registered = Registered::new(growth).map_err(|error| match growth.is_registered() {
             true => Error::Requirement {
                 found: "a command that goes on has registered it".to_owned(),
                 expected: "that `unruffled run` or `unruffled race` ends first",
@@ -75,37 +80,42 @@ pub fn attach(attachment: &Attachment) -> Result<Attached, Error> {
             false => error,
         })?;
         pins::prepare()?;
-        state.build = Some(object::build());
+        *state.build(growth) = Some(object::build());
         state.store()?;
-        registered.pin(&pins::registration())?;
+        registered.pin(&pin)?;
         Attached::Now
     };
     let apply = || {
         if let Some(cgroup) = cgroup {
-            attach_cgroup(&cgroup, &mut state)?;
+            attach_cgroup(&cgroup, growth, &mut state)?;
         }
-        if attachment.default { make_default(&mut state) } else { Ok(()) }
+        if attachment.default { make_default(growth, &mut state) } else { Ok(()) }
     };
     apply().map_err(|reason| Error::Partly(Box::new(reason)))?;
     Ok(attached)
 }
 
-fn attach_cgroup(cgroup: &Path, state: &mut State) -> Result<(), Error> {
+fn attach_cgroup(cgroup: &Path, growth: Growth, state: &mut State) -> Result<(), Error> {
     // Before the cgroup is attached, so that no connection in between has timestamps.
     let namespace = namespace::own()?;
     let links = object::take_out_timestamps(state)?;
     links.pin(&pins::directory(), &format!("timestamps-{namespace}"))?;
-    let links = object::choose_in_cgroup(cgroup)?;
+    let links = object::choose_in_cgroup(cgroup, growth)?;
     links.pin(&pins::directory(), &format!("cgroup-{}", cgroup::identity(cgroup)?))
 }
 
-fn make_default(state: &mut State) -> Result<(), Error> {
+/// Returns whether a congestion control is one of ours.
+fn is_ours(control: &str) -> bool {
+    Growth::of_control(control).is_some()
+}
+
+fn make_default(growth: Growth, state: &mut State) -> Result<(), Error> {
     let namespace = Identity::own(Some(&Cookies::new()?))?;
     let control = namespace::sysctl(CONTROL_SYSCTL)?;
     let mut timestamps = namespace::sysctl(TIMESTAMPS_SYSCTL)?;
     let earlier = state.defaults.iter().find(|former| former.namespace.matches(&namespace));
     // A new namespace inherits the default of the first one, but not its timestamps.
-    if control != NAME || earlier.is_none() {
+    if !is_ours(&control) || earlier.is_none() {
         // Another default was set since. Timestamps may still be off from an earlier `attach`.
         if let Some(earlier) = earlier
             && timestamps == TIMESTAMPS_OFF
@@ -116,7 +126,7 @@ fn make_default(state: &mut State) -> Result<(), Error> {
         state.defaults.push(FormerSettings { namespace, congestion_control: control, timestamps });
         state.store()?;
     }
-    namespace::set_sysctl(CONTROL_SYSCTL, NAME)?;
+    namespace::set_sysctl(CONTROL_SYSCTL, growth.control())?;
     namespace::set_sysctl(TIMESTAMPS_SYSCTL, TIMESTAMPS_OFF)
 }
 
@@ -131,7 +141,7 @@ fn restore_defaults(state: &State) -> Result<(), Error> {
         state.defaults.iter().find(|former| former.namespace.matches(&namespace))
     };
     let control_of = |former: Option<&FormerSettings>| {
-        former.map(|f| f.congestion_control.clone()).filter(|control| control != NAME)
+        former.map(|f| f.congestion_control.clone()).filter(|control| !is_ours(control))
     };
     let first = File::open("/proc/1/ns/net").ok();
     let first = first.and_then(|first| namespace::inside(&first, || control_of(own())).ok()?);
@@ -140,12 +150,12 @@ fn restore_defaults(state: &State) -> Result<(), Error> {
             let former = own();
             let control = control_of(former).or_else(|| first.clone());
             // A setting that was changed since stays.
-            if is_set(CONTROL_SYSCTL, NAME) {
+            if namespace::sysctl(CONTROL_SYSCTL).is_ok_and(|control| is_ours(&control)) {
                 let set = |control: &&str| namespace::set_sysctl(CONTROL_SYSCTL, control).is_ok();
                 let _ = control.as_deref().into_iter().chain(FALLBACK_CONTROLS).find(set);
             }
             if let Some(former) = former
-                && is_set(TIMESTAMPS_SYSCTL, TIMESTAMPS_OFF)
+                && namespace::sysctl(TIMESTAMPS_SYSCTL).is_ok_and(|now| now == TIMESTAMPS_OFF)
             {
                 let _ = namespace::set_sysctl(TIMESTAMPS_SYSCTL, &former.timestamps);
             }
@@ -155,10 +165,6 @@ fn restore_defaults(state: &State) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-fn is_set(key: &str, value: &str) -> bool {
-    namespace::sysctl(key).is_ok_and(|now| now == value)
 }
 
 /// Resets all listeners to the default of their namespace. A listener passes its congestion control on to new
@@ -191,7 +197,7 @@ pub fn detach() -> Result<Detached, Error> {
     // Cgroups of killed commands. Without cgroups there are none.
     let _ = cgroup::sweep();
     if !is_attached {
-        object::unregister_left();
+        Growth::ALL.into_iter().for_each(object::unregister_left);
         let done = registered && !is_registered();
         return Ok(if done { Detached::Now } else { Detached::Nothing });
     }
@@ -201,10 +207,13 @@ pub fn detach() -> Result<Detached, Error> {
     for link in pins::links() {
         object::unpin(&link)?;
     }
-    if pins::registration().exists() {
-        object::unregister(&pins::registration())?;
+    for growth in Growth::ALL {
+        let pin = pins::registration(growth);
+        if pin.exists() {
+            object::unregister(&pin, growth)?;
+        }
+        object::unregister_left(growth);
     }
-    object::unregister_left();
     // Done before the state is removed; an error is returned after it, so that the other steps are done.
     let listeners = reset_listeners();
     pins::remove();

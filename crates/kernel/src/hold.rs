@@ -1,4 +1,4 @@
-//! Keeps the congestion control registered while it is in use, by this or another process.
+//! Keeps a congestion control registered while it is in use, by this or another process.
 
 use std::fs;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -6,14 +6,15 @@ use std::path::Path;
 
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
-use crate::{Error, Registered, is_registered, object, pins};
+use crate::{Error, Growth, Registered, object, pins};
 
 /// Maximum number of attempts to register. Another process may register or end between two steps.
 const MAX_ATTEMPTS: usize = 3;
 
-/// Keeps the congestion control registered until it is dropped.
-#[derive(Debug, Default)]
+/// Keeps a congestion control registered until it is dropped.
+#[derive(Debug)]
 pub struct Hold {
+    growth: Growth,
     own: Vec<Registered>,
     /// Registration of another process. It stays when that process ends.
     shared: Option<OwnedFd>,
@@ -22,6 +23,16 @@ pub struct Hold {
 }
 
 impl Hold {
+    /// Returns a hold on the congestion control with this growth, which is not registered yet.
+    pub fn new(growth: Growth) -> Self {
+        Self { growth, own: Vec::new(), shared: None, is_anothers: false }
+    }
+
+    /// Returns the growth of the congestion control.
+    pub fn growth(&self) -> Growth {
+        self.growth
+    }
+
     /// Registers the congestion control, or shares the registration of another process.
     ///
     /// A registration cannot be shared before Linux 6.4, or if its process is in another PID namespace. It
@@ -32,20 +43,20 @@ impl Hold {
     pub fn ensure(&mut self) -> Result<(), Error> {
         let mut refusal = None;
         for _ in 0..MAX_ATTEMPTS {
-            if is_registered() {
+            if self.growth.is_registered() {
                 let is_held = self.shared.is_some() || !self.own.is_empty();
                 if is_held || self.is_anothers {
                     return Ok(());
                 }
-                self.shared = registration_of_another();
+                self.shared = registration_of_another(self.growth);
                 // The other process may have ended since.
-                if self.shared.is_some() || is_registered() {
+                if self.shared.is_some() || self.growth.is_registered() {
                     self.is_anothers = self.shared.is_none();
                     return Ok(());
                 }
             }
             self.is_anothers = false;
-            match Registered::new() {
+            match Registered::new(self.growth) {
                 Ok(registered) => {
                     self.own.push(registered);
                     return Ok(());
@@ -59,9 +70,9 @@ impl Hold {
 }
 
 /// Returns the link of an existing registration: that of `attach`, or that of a process.
-fn registration_of_another() -> Option<OwnedFd> {
-    let maps = object::registrations();
-    let pinned = object::pinned(&pins::registration()).filter(|link| is_own(link, &maps));
+fn registration_of_another(growth: Growth) -> Option<OwnedFd> {
+    let maps = object::registrations(growth);
+    let pinned = object::pinned(&pins::registration(growth)).filter(|link| is_own(link, &maps));
     pinned.or_else(|| {
         let processes = fs::read_dir("/proc").ok()?.flatten();
         processes.filter_map(|entry| of_process(&entry.path(), &maps)).next()

@@ -1,5 +1,5 @@
-//! The congestion control `unruffled` for the kernel's own TCP, in BPF (struct_ops). It distinguishes late
-//! packets from lost ones.
+//! The congestion controls `unruffled` and `unruffled_bbr` for the kernel's own TCP, in BPF (struct_ops). They
+//! distinguish late packets from lost ones, and differ in the [`Growth`] of the window.
 //!
 //! - [`attach()`]: loads and registers the congestion control, and pins it so that it outlives the process.
 //!   Optionally makes it the default of a network namespace, or selects it for the connections of a cgroup.
@@ -19,7 +19,7 @@
 //! use unruffled_kernel::{Attachment, attach, detach};
 //!
 //! # fn main() -> Result<(), unruffled_kernel::Error> {
-//! attach(&Attachment { default: true, cgroup: None })?;
+//! attach(&Attachment { default: true, ..Attachment::default() })?;
 //! // New connections use it until:
 //! detach()?;
 //! # Ok(())
@@ -48,6 +48,7 @@
 mod attach;
 mod cgroup;
 mod error;
+mod growth;
 mod hold;
 mod namespace;
 mod pins;
@@ -75,17 +76,13 @@ mod object;
 
 pub use attach::{Attached, Attachment, Detached, attach, detach};
 pub use error::Error;
+pub use growth::Growth;
 pub use hold::Hold;
 use object::Registered;
 pub use run::{Signal, run};
 pub use status::{Connection, Sample, Status};
 
-/// Name of the congestion control in the kernel.
-pub const NAME: &str = "unruffled";
-
-/// Returns whether the congestion control is registered in the kernel.
+/// Returns whether a congestion control of ours is registered in the kernel.
 pub fn is_registered() -> bool {
-    let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-    let names = std::fs::read_to_string(path).unwrap_or_default();
-    names.split_whitespace().any(|name| name == NAME)
+    Growth::ALL.into_iter().any(Growth::is_registered)
 }

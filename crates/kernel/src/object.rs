@@ -1,4 +1,4 @@
-//! The BPF programs as the other modules use them: the congestion control, adapted to the running kernel
+//! The BPF programs as the other modules use them: the congestion controls, adapted to the running kernel
 //! and registered, its selection in a cgroup, and the records of connections. Only this module,
 //! `loading.rs` and `timestamps.rs` use libbpf. Without BPF programs, `absent.rs` replaces this module.
 
@@ -16,10 +16,10 @@ use libbpf_rs::{
 };
 use rustix::time::{ClockId, clock_getres};
 
-use crate::Error;
 pub(crate) use crate::loading::unpin;
 use crate::loading::{CGROUP, LISTENERS, Links, STATUS, UNRUFFLED, load, open, program, refused};
 pub(crate) use crate::timestamps::{remove_filters, take_out_timestamps};
+use crate::{Error, Growth};
 
 /// Returns a number that identifies the build of the congestion control: a hash of its code.
 pub(crate) fn build() -> u64 {
@@ -40,12 +40,29 @@ pub(crate) struct Registered {
 }
 
 impl Registered {
-    /// Loads and registers the congestion control.
-    pub(crate) fn new() -> Result<Self, Error> {
+    /// Loads and registers the congestion control with this growth.
+    pub(crate) fn new(growth: Growth) -> Result<Self, Error> {
         crate::requirements::check()?;
-        let mut object = load(Kernel::running()?.fit(open(UNRUFFLED)?)?)?;
+        let kernel = Kernel::running()?;
+        if growth == Growth::Bbr {
+            crate::requirements::check_bbr()?;
+        }
+        let object = load(kernel.fit(open(UNRUFFLED)?, growth)?);
+        let mut object = object.map_err(|error| match (growth, &error) {
+            (Growth::Bbr, Error::Program { reason, .. }) if is_about_kfuncs(reason) => {
+                let release = crate::requirements::release();
+                Error::Requirement {
+                    found: format!(
+                        "the BBR of Linux {release} cannot be called from BPF ({reason})"
+                    ),
+                    expected: "a kernel whose BBR has kfuncs, and BTF of the module tcp_bbr \
+                               (CONFIG_DEBUG_INFO_BTF_MODULES), or --growth cubic",
+                }
+            }
+            _ => error,
+        })?;
         let link = {
-            let operations = object.maps_mut().find(|map| map.map_type() == MapType::StructOps);
+            let operations = object.maps_mut().find(|map| map.name() == growth.control());
             let mut operations: MapMut<'_> = operations.ok_or_else(|| Error::Program {
                 what: "the congestion control".to_owned(),
                 reason: "not in the object".to_owned(),
@@ -62,6 +79,16 @@ impl Registered {
         self.link.disconnect();
         Ok(())
     }
+}
+
+/// Returns whether a map of this name has the constants of an object.
+fn is_constants(name: &str) -> bool {
+    name.ends_with(".rodata")
+}
+
+/// Returns whether the message of libbpf or the verifier concerns a function of the kernel.
+fn is_about_kfuncs(reason: &str) -> bool {
+    ["kfunc", "kernel function", "kernel btf"].iter().any(|words| reason.contains(words))
 }
 
 /// Properties of a kernel that programs need before they are loaded.
@@ -106,10 +133,13 @@ impl Kernel {
         Ok(Self { ticks, cong_control_arguments: arguments, has_links, has_start })
     }
 
-    /// Removes callbacks that this kernel does not have, and sets the constants of the congestion control.
-    fn fit(&self, mut object: OpenObject) -> Result<OpenObject, Error> {
+    /// Selects the congestion control with this growth, removes callbacks that this kernel does not have, and
+    /// sets the constants. Other objects have only constants.
+    fn fit(&self, mut object: OpenObject, growth: Growth) -> Result<OpenObject, Error> {
         for mut map in object.maps_mut() {
             if map.map_type() == MapType::StructOps {
+                let is_selected = map.name() == growth.control();
+                map.set_autocreate(is_selected).map_err(refused("selecting a registration"))?;
                 if !self.has_links {
                     map.set_map_flags(0).map_err(refused("a registration without link"))?;
                 }
@@ -121,11 +151,12 @@ impl Kernel {
                     members.filter(|(_, unused)| *unused).for_each(|(member, _)| member.fill(0));
                 }
             }
-            let is_constants = map.name().to_string_lossy().ends_with(".rodata");
+            let is_constants = is_constants(&map.name().to_string_lossy());
             if is_constants && let Some(value) = map.initial_value_mut() {
-                // The first two words, which connection.h declares.
+                // The first three words, which connection.h declares.
                 value[0..4].copy_from_slice(&self.ticks.to_ne_bytes());
                 value[4..8].copy_from_slice(&self.cong_control_arguments.to_ne_bytes());
+                value[8..12].copy_from_slice(&u32::from(growth == Growth::Bbr).to_ne_bytes());
             }
         }
         Ok(object)
@@ -133,7 +164,7 @@ impl Kernel {
 }
 
 /// Removes a pinned registration.
-pub(crate) fn unregister(pin: &Path) -> Result<(), Error> {
+pub(crate) fn unregister(pin: &Path, growth: Growth) -> Result<(), Error> {
     let fail = || refused(pin.to_string_lossy());
     let mut link = Link::open(pin).map_err(fail())?;
     let kind = format!("/proc/self/fd/{}", link.as_fd().as_raw_fd());
@@ -143,7 +174,7 @@ pub(crate) fn unregister(pin: &Path) -> Result<(), Error> {
         let map = MapHandle::from_pinned_path(pin).map_err(fail())?;
         let deleted = map.delete(&0_u32.to_ne_bytes());
         // The registration may have ended between the two steps.
-        if crate::is_registered() {
+        if growth.is_registered() {
             deleted.map_err(fail())?;
         }
     }
@@ -157,26 +188,33 @@ pub(crate) fn pinned(pin: &Path) -> Option<OwnedFd> {
     Link::open(pin).ok()?.as_fd().try_clone_to_owned().ok()
 }
 
-/// Returns the ids of the maps of all registrations in the kernel.
-pub(crate) fn registrations() -> Vec<u32> {
+/// Returns the ids of the maps of all registrations of a congestion control in the kernel.
+pub(crate) fn registrations(growth: Growth) -> Vec<u32> {
     let is_ours = |info: &MapInfo| {
-        info.ty == MapType::StructOps && info.name.to_string_lossy() == crate::NAME
+        info.ty == MapType::StructOps && info.name.to_string_lossy() == growth.control()
     };
     MapInfoIter::default().filter(is_ours).map(|info| info.id).collect()
 }
 
 /// Removes registrations of killed processes. Before 6.4 a registration outlives its process. A
 /// registration by a link belongs to a live process, and the kernel refuses to remove it.
-pub(crate) fn unregister_left() {
-    for id in registrations() {
+pub(crate) fn unregister_left(growth: Growth) {
+    for id in registrations(growth) {
         let map = MapHandle::from_map_id(id);
         let _ = map.and_then(|map| map.delete(&0_u32.to_ne_bytes()));
     }
 }
 
-/// Selects the congestion control for new connections of a cgroup.
-pub(crate) fn choose_in_cgroup(cgroup: &Path) -> Result<Links, Error> {
-    let object = load(open(CGROUP)?)?;
+/// Selects a congestion control for new connections of a cgroup.
+pub(crate) fn choose_in_cgroup(cgroup: &Path, growth: Growth) -> Result<Links, Error> {
+    let mut object = open(CGROUP)?;
+    let mut constants = object.maps_mut().find(|map| is_constants(&map.name().to_string_lossy()));
+    if let Some(value) = constants.as_mut().and_then(|map| map.initial_value_mut()) {
+        let name = growth.control().as_bytes();
+        value.fill(0);
+        value[..name.len()].copy_from_slice(name);
+    }
+    let object = load(object)?;
     let directory = File::open(cgroup).map_err(Error::file(cgroup))?;
     let choose = program(&object, "choose")?;
     let link = choose.attach_cgroup(directory.as_raw_fd());
@@ -251,9 +289,12 @@ mod tests {
         }
         let kernel = Kernel::running().expect("it meets the requirements");
         let mut largest = 0;
-        for object in [UNRUFFLED, STATUS, CGROUP, TIMESTAMPS, LISTENERS, NAMESPACE] {
-            let object = kernel.fit(open(object).expect("it was compiled"));
-            let object = load(object.expect("a flag")).expect("this kernel takes it");
+        let compiled = |object| open(object).expect("it was compiled");
+        let controls = Growth::ALL.map(|growth| kernel.fit(compiled(UNRUFFLED), growth));
+        let controls = controls.map(|object| object.expect("a flag"));
+        let others = [STATUS, CGROUP, TIMESTAMPS, LISTENERS, NAMESPACE].map(compiled);
+        for object in controls.into_iter().chain(others) {
+            let object = load(object).expect("this kernel takes it");
             let names: Vec<_> = object.progs().map(|p| p.name().to_owned()).collect();
             for info in ProgInfoIter::default() {
                 if names.iter().any(|name| *name == *info.name.to_string_lossy()) {

@@ -6,18 +6,21 @@ use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, mount};
 
-use crate::Error;
+use crate::{Error, Growth};
 
 const BPFFS: &str = "/sys/fs/bpf";
 
 /// Returns the directory of all pins.
 pub(crate) fn directory() -> PathBuf {
-    Path::new(BPFFS).join(crate::NAME)
+    Path::new(BPFFS).join("unruffled")
 }
 
-/// Returns the path of the registration's pin.
-pub(crate) fn registration() -> PathBuf {
-    directory().join("congestion_control")
+/// Returns the path of the pin of a registration.
+pub(crate) fn registration(growth: Growth) -> PathBuf {
+    directory().join(match growth {
+        Growth::Cubic => "congestion_control",
+        Growth::Bbr => "congestion_control-bbr",
+    })
 }
 
 /// Returns the source and the type of the last mount on /sys, which hides earlier ones.
@@ -72,10 +75,17 @@ pub(crate) fn prepare() -> Result<(), Error> {
     made.map_err(Error::file(&directory))
 }
 
-/// Returns all pins except the registration.
+/// Returns whether a registration is pinned.
+pub(crate) fn has_registration() -> bool {
+    Growth::ALL.into_iter().any(|growth| registration(growth).exists())
+}
+
+/// Returns all pins except the registrations.
 pub(crate) fn links() -> Vec<PathBuf> {
     let entries = fs::read_dir(directory()).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).filter(|path| *path != registration()).collect()
+    let is_registration =
+        |path: &PathBuf| Growth::ALL.into_iter().any(|growth| *path == registration(growth));
+    entries.map(|entry| entry.path()).filter(|path| !is_registration(path)).collect()
 }
 
 /// Removes the directory if it is empty.

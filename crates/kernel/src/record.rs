@@ -3,6 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
+use crate::Growth;
+
 /// Size of a record, in octets.
 const RECORD_OCTETS: usize = 128;
 
@@ -17,6 +19,7 @@ const UNCONNECTED_STATES: [u16; 2] = [7, 10];
 pub(crate) struct Record {
     pub(crate) peer: SocketAddr,
     pub(crate) local: SocketAddr,
+    pub(crate) growth: Growth,
     pub(crate) cwnd: u32,
     pub(crate) held: u32,
     /// Smoothed round-trip time. `None` before the first sample.
@@ -64,7 +67,7 @@ impl Record {
             };
             SocketAddr::new(ip, port)
         };
-        let words: [u32; 11] = std::array::from_fn(|i| u32(40 + 4 * i));
+        let words: [u32; 12] = std::array::from_fn(|i| u32(40 + 4 * i));
         let [
             cwnd,
             held,
@@ -77,6 +80,7 @@ impl Record {
             timeouts,
             resent,
             resent_before,
+            growth,
         ] = words;
         let longs: [u64; 5] = std::array::from_fn(|i| u64(88 + 8 * i));
         let [acked, acked_before, began, now, socket] = longs;
@@ -84,6 +88,7 @@ impl Record {
         Some(Self {
             peer: address(0, u16(34)),
             local: address(16, u16(36)),
+            growth: if growth == 0 { Growth::Cubic } else { Growth::Bbr },
             cwnd,
             held,
             rtt: (srtt > 0).then(|| micros(srtt)),

@@ -37,9 +37,9 @@ pub(crate) fn check() -> Result<(), Error> {
                         needs to be a privileged one";
         return unmet("root without the right to load BPF programs", expected);
     }
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let release = release();
     if version(&release).is_some_and(|version| version < MIN_KERNEL) {
-        return unmet(&format!("Linux {}", release.trim()), "Linux 6.0 or later");
+        return unmet(&format!("Linux {release}"), "Linux 6.0 or later");
     }
     if !Path::new(BTF).exists() {
         return unmet("this kernel has no BTF", "CONFIG_DEBUG_INFO_BTF=y");
@@ -51,6 +51,32 @@ pub(crate) fn check() -> Result<(), Error> {
         }
         _ => Ok(()),
     }
+}
+
+/// Checks that the kernel has BBR, and loads its module where it is one.
+///
+/// # Errors
+/// If the kernel has no BBR.
+#[cfg(bpf)]
+pub(crate) fn check_bbr() -> Result<(), Error> {
+    use rustix::net::{AddressFamily, SocketType, socket, sockopt};
+
+    // The kernel loads the module for a process with CAP_NET_ADMIN. The programs then keep it.
+    let chosen = socket(AddressFamily::INET, SocketType::STREAM, None)
+        .and_then(|socket| sockopt::set_tcp_congestion(&socket, "bbr"));
+    match chosen {
+        Ok(()) => Ok(()),
+        Err(_) => unmet(
+            "this kernel has no BBR",
+            "CONFIG_TCP_CONG_BBR, or the module tcp_bbr: modprobe tcp_bbr",
+        ),
+    }
+}
+
+/// Returns the release of the running kernel, such as `6.18.5`.
+pub(crate) fn release() -> String {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    release.trim().to_owned()
 }
 
 /// CAP_SYS_ADMIN and CAP_BPF. A process with neither cannot load programs.

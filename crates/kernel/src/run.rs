@@ -14,13 +14,13 @@ use rustix::process::{Pid, getpgrp, kill_process};
 use rustix::termios::tcgetpgrp;
 
 use crate::state::{State, StateLock};
-use crate::{Error, Hold, cgroup, object, pins, requirements};
+use crate::{Error, Growth, Hold, cgroup, object, pins, requirements};
 
 /// Interval at which the command and the signals are checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs `command`. Its connections and those of its children use the congestion control, without
-/// timestamps.
+/// Runs `command`. Its connections and those of its children use the congestion control with this growth,
+/// without timestamps.
 ///
 /// When the command ends, everything is undone; processes that it leaves behind are moved to the cgroup of
 /// this process. `signalled` is polled for signals, which are passed on to the command. A signal before the
@@ -31,6 +31,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// command cannot be supervised any longer, in which case it is killed.
 pub fn run(
     command: &mut Command,
+    growth: Growth,
     signalled: impl Fn() -> Option<Signal>,
 ) -> Result<ExitStatus, Error> {
     requirements::check()?;
@@ -43,7 +44,7 @@ pub fn run(
         }
         thread::sleep(POLL_INTERVAL);
     };
-    let status = run_locked(lock, command, signalled);
+    let status = run_locked(lock, command, growth, signalled);
     remove_filters()?;
     status
 }
@@ -55,15 +56,16 @@ fn ended_by(signal: Signal) -> ExitStatus {
 fn run_locked(
     lock: StateLock,
     command: &mut Command,
+    growth: Growth,
     signalled: impl Fn() -> Option<Signal>,
 ) -> Result<ExitStatus, Error> {
     // Held while the command runs. Connections that outlive the command keep the programs themselves.
-    let mut hold = Hold::default();
+    let mut hold = Hold::new(growth);
     hold.ensure()?;
     let own = cgroup::RunCgroup::new()?;
     let mut state = State::load()?;
     let _timestamps = object::take_out_timestamps(&mut state)?;
-    let _chosen = object::choose_in_cgroup(own.path())?;
+    let _chosen = object::choose_in_cgroup(own.path(), growth)?;
     let name = command.get_program().to_os_string();
     if let Some(signal) = signalled() {
         return Ok(ended_by(signal));
@@ -144,7 +146,7 @@ fn remove_filters() -> Result<(), Error> {
     }
     object::remove_filters(&state)?;
     state.filters.clear();
-    if state.defaults.is_empty() && !pins::registration().exists() {
+    if state.defaults.is_empty() && !pins::has_registration() {
         State::remove();
         return Ok(());
     }

@@ -10,8 +10,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::namespace::Identity;
+use crate::{Error, Growth};
 
 const LOCK: &str = "/run/unruffled.lock";
 const FILE: &str = "/run/unruffled/attached.json";
@@ -19,9 +19,12 @@ const FILE: &str = "/run/unruffled/attached.json";
 /// Settings that `detach` restores.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct State {
-    /// Build of the registered congestion control. `None` in files of an older version.
+    /// Build of the registered `unruffled`. `None` in files of an older version.
     #[serde(default)]
-    pub(crate) build: Option<u64>,
+    build: Option<u64>,
+    /// Build of the registered `unruffled_bbr`.
+    #[serde(default)]
+    build_bbr: Option<u64>,
     /// Former settings of network namespaces whose default was changed.
     pub(crate) defaults: Vec<FormerSettings>,
     /// Interfaces with filters, on kernels without links for them.
@@ -78,6 +81,14 @@ impl StateLock {
 }
 
 impl State {
+    /// Returns the build of a registered congestion control.
+    pub(crate) fn build(&mut self, growth: Growth) -> &mut Option<u64> {
+        match growth {
+            Growth::Cubic => &mut self.build,
+            Growth::Bbr => &mut self.build_bbr,
+        }
+    }
+
     /// Reads the file. The state is empty if nothing is attached.
     pub(crate) fn load() -> Result<Self, Error> {
         match fs::read_to_string(FILE) {

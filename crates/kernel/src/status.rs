@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 use crate::record::{self, Record};
-use crate::{Error, object, requirements};
+use crate::{Error, Growth, object, requirements};
 
 /// A connection under the congestion control, in any network namespace. Counts start when the connection
 /// came under the congestion control.
@@ -20,6 +20,8 @@ pub struct Connection {
     pub local: SocketAddr,
     /// Bits acknowledged per second of the [interval](Status::interval).
     pub rate_bps: f64,
+    /// Growth of the window.
+    pub growth: Growth,
     /// Congestion window, in segments.
     pub cwnd: u32,
     /// Smoothed round-trip time (RFC 6298). `None` before the first sample.
@@ -131,12 +133,13 @@ fn rate(record: &Record, acked: u64, then: Duration) -> f64 {
 }
 
 fn shown(record: &Record, rate_bps: f64) -> Connection {
-    let &Record { peer, local, cwnd, rtt, late, hold, held, .. } = record;
+    let &Record { peer, local, growth, cwnd, rtt, late, hold, held, .. } = record;
     let &Record { events, spurious, restored, timeouts, .. } = record;
     Connection {
         peer,
         local,
         rate_bps,
+        growth,
         cwnd,
         rtt,
         late,
@@ -166,6 +169,7 @@ mod tests {
         Record {
             peer: any,
             local: any,
+            growth: Growth::Cubic,
             cwnd: 10,
             held: 0,
             rtt: None,

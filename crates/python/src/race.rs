@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use unruffled_kernel::{NAME, is_registered};
-use unruffled_race::{Course, Entry, Length, check_overrides};
+use unruffled_kernel::Growth;
+use unruffled_race::{Competitor, Course, Entry, Length, check_overrides};
 use unruffled_units::{parse_bytes, parse_duration};
 
 use crate::background::{self, Ticket};
@@ -69,10 +69,11 @@ pub(crate) fn race(
         reverse,
         resequence: false,
     };
-    if !cfg!(feature = "bpf") && kernel.iter().any(|name| name.trim() == NAME) && !is_registered() {
+    let competitors = entry.competitors(&scenario).map_err(refused)?;
+    let needed = || competitors.iter().filter_map(Competitor::growth);
+    if !cfg!(feature = "bpf") && !needed().all(Growth::is_registered) {
         return Err(refused(NOT_LOADED));
     }
-    let competitors = entry.competitors(&scenario).map_err(refused)?;
     let ticket = Arc::new(Ticket::default());
     let shared = Arc::clone(&ticket);
     let finished = background::work(py, &ticket, progress, move || {

@@ -116,7 +116,7 @@ type Fallible<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 fn validate() -> Fallible<bool> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(CONCURRENT_RACES).build()?;
     // Loaded for all races. If that fails, the column is left out.
-    let mut hold = unruffled_kernel::Hold::default();
+    let mut hold = unruffled_kernel::Hold::new(unruffled_kernel::Growth::Cubic);
     let registered = hold.ensure();
     if let Err(reason) = &registered {
         eprintln!("without {KERNEL}: {reason}");
@@ -174,7 +174,7 @@ fn cell(scene: &Scene, variant: &str) -> Fallible<Cell> {
     let variants = scenario.senders(&[simulated.to_owned()], "VARIANTS")?;
     let simulated = compare::compare(&scenario, &variants, never(), || ())?;
     let competitors = if variant == KERNEL {
-        Competitor::kernels(&[unruffled_kernel::NAME.to_owned()])?
+        Competitor::kernels(&["unruffled".to_owned()])?
     } else {
         variants.into_iter().map(|v| Competitor::Ours(Box::new(v))).collect()
     };

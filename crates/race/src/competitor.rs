@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use unruffled_kernel::NAME;
+use unruffled_kernel::Growth;
 use unruffled_lab::senders::about;
 use unruffled_tcp::Variant;
 use unruffled_units::hint;
@@ -11,6 +11,19 @@ use crate::Error;
 
 /// Congestion controls of the kernel that take part by default.
 const DEFAULT_KERNELS: [&str; 3] = ["cubic", "reno", "bbr"];
+
+/// Returns the name of a congestion control that a race loads, in flags and results.
+fn name_of(growth: Growth) -> &'static str {
+    match growth {
+        Growth::Cubic => "unruffled",
+        Growth::Bbr => "unruffled+bbr",
+    }
+}
+
+/// Returns the growth of a congestion control that a race loads, from its name here or in the kernel.
+fn growth_of(name: &str) -> Option<Growth> {
+    Growth::ALL.into_iter().find(|&growth| name == name_of(growth) || name == growth.control())
+}
 
 /// A sender of a race.
 #[derive(Clone, Debug)]
@@ -26,19 +39,26 @@ pub enum Competitor {
 impl Competitor {
     /// Returns the kernel under each of these congestion controls.
     ///
-    /// `unruffled` may be missing from the kernel: a race loads it.
+    /// `unruffled` and `unruffled+bbr` may be missing from the kernel: a race loads them.
     ///
     /// # Errors
     /// [`Error::NoCongestionControl`] if the kernel lacks one; [`Error::Lab`] if one is named twice.
     pub fn kernels(names: &[String]) -> Result<Vec<Self>, Error> {
         let available = available();
-        let is_known = |name: &String| *name == NAME || available.contains(name);
-        let names: Vec<_> = names.iter().map(|name| name.trim().to_owned()).collect();
+        let is_known = |name: &String| growth_of(name).is_some() || available.contains(name);
+        let names = names.iter().map(|name| {
+            let loaded = growth_of(name.trim()).map(name_of);
+            loaded.unwrap_or(name.trim()).to_owned()
+        });
+        let names: Vec<_> = names.collect();
         if let Some(missing) = names.iter().find(|name| !is_known(name)) {
             let name = missing.clone();
             let hint = match Variant::parse(&name) {
                 Ok(_) => format!("; {name} is a variant of ours (--variants)"),
-                Err(_) => hint(&name, available.iter().map(String::as_str).chain([NAME])),
+                Err(_) => {
+                    let loaded = Growth::ALL.map(name_of);
+                    hint(&name, available.iter().map(String::as_str).chain(loaded))
+                }
             };
             return Err(Error::NoCongestionControl { name, available: available.join(", "), hint });
         }
@@ -66,9 +86,17 @@ impl Competitor {
         }
     }
 
-    /// Returns whether this is the congestion control of `unruffled attach`.
+    /// Returns the growth of a congestion control of `unruffled attach`, which a race loads.
+    pub fn growth(&self) -> Option<Growth> {
+        match self {
+            Self::Kernel(control) | Self::Resequenced(control) => growth_of(control),
+            Self::Ours(_) => None,
+        }
+    }
+
+    /// Returns whether this is a congestion control of `unruffled attach`.
     pub(crate) fn is_loaded(&self) -> bool {
-        matches!(self, Self::Kernel(control) | Self::Resequenced(control) if control == NAME)
+        self.growth().is_some()
     }
 
     /// Returns whether the packets to the receiver are put in order.

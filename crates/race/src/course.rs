@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::mpsc::channel;
 use std::thread;
 
-use unruffled_kernel::Hold;
+use unruffled_kernel::{Growth, Hold};
 use unruffled_lab::Scenario;
 use unruffled_lab::cancel::never;
 use unruffled_lab::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
@@ -100,8 +100,10 @@ impl Course<'_> {
         mut recording: Option<&mut Recording<W>>,
         mut started: impl FnMut(&str),
     ) -> Result<Finished, Error> {
-        let needs_unruffled = self.competitors.iter().any(Competitor::is_loaded);
-        let mut hold = Hold::default();
+        let is_needed = |growth: &Growth| {
+            self.competitors.iter().any(|competitor| competitor.growth() == Some(*growth))
+        };
+        let mut holds: Vec<_> = Growth::ALL.into_iter().filter(is_needed).map(Hold::new).collect();
         let simulated = Scenario { seeds: self.seeds, ..self.length.simulated(self.scenario) };
         let reference =
             Reference::of(&simulated, never(), &|| ()).map_err(unruffled_lab::Error::from)?;
@@ -116,7 +118,7 @@ impl Course<'_> {
                 let names: Vec<String> = heat.iter().map(|&i| self.competitors[i].name()).collect();
                 let names = names.join(" and ");
                 started(&names);
-                if needs_unruffled {
+                for hold in &mut holds {
                     hold.ensure()?;
                 }
                 let recording = recording.as_deref_mut().filter(|_| seed == 1);

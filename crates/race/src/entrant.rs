@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType, ipproto, socket, sockopt};
+use unruffled_kernel::Growth;
 use unruffled_lab::Scenario;
 use unruffled_net::{Namespace, Pair, Statistics};
 use unruffled_tcp::Variant;
@@ -104,6 +105,9 @@ impl<'a> Entrant<'a> {
                 for (key, value) in task.sysctls {
                     network.namespace().sysctl(key, value)?;
                 }
+                // The name in flags and results differs from that in the kernel.
+                let loaded = competitor.growth().map(Growth::control);
+                let control = loaded.unwrap_or(control);
                 Sender::Kernel { network, control }
             }
             Competitor::Ours(variant) => {

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use unruffled_kernel::{Connection, Status};
+use unruffled_kernel::{Connection, Growth, Status};
 use unruffled_units::count;
 
-const HEADINGS: [&str; 11] = [
-    "peer", "Mb/s", "cwnd", "RTT ms", "late ms", "held", "events", "spurious", "restored", "rtx",
-    "age s",
+const HEADINGS: [&str; 12] = [
+    "peer", "growth", "Mb/s", "cwnd", "RTT ms", "late ms", "held", "events", "spurious",
+    "restored", "rtx", "age s",
 ];
 
 /// Returns a line for each connection, the meaning of the figures, and the number of connections. If a line is
@@ -18,7 +18,7 @@ pub(super) fn render(status: &Status, is_registered: bool, columns: Option<usize
     let lines = std::iter::once(HEADINGS.map(str::to_owned)).chain(rows.iter().cloned());
     let lines: Vec<_> = lines.collect();
     let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
-    let widths: [usize; 11] = std::array::from_fn(width);
+    let widths: [usize; 12] = std::array::from_fn(width);
     let mut text = String::new();
     if widths.iter().sum::<usize>() + 2 * (widths.len() - 1) <= columns {
         for line in &lines {
@@ -43,7 +43,7 @@ pub(super) fn render(status: &Status, is_registered: bool, columns: Option<usize
 }
 
 /// Returns the cells of a connection in the order of the headings.
-fn cells(c: &Connection) -> [String; 11] {
+fn cells(c: &Connection) -> [String; 12] {
     let millis = |time: Duration| format!("{:.1}", 1e3 * time.as_secs_f64());
     // A low rate must not look like none.
     let rate = match c.rate_bps / 1e6 {
@@ -53,6 +53,10 @@ fn cells(c: &Connection) -> [String; 11] {
     let none = || "-".to_owned();
     [
         c.peer.to_string(),
+        match c.growth {
+            Growth::Cubic => "cubic".to_owned(),
+            Growth::Bbr => "bbr".to_owned(),
+        },
         rate,
         c.cwnd.to_string(),
         c.rtt.map_or_else(none, millis),
@@ -124,6 +128,7 @@ mod tests {
             peer: ([192, 0, 2, 1], 5201).into(),
             local: ([192, 0, 2, 2], 40_000).into(),
             rate_bps: 2e6,
+            growth: Growth::Cubic,
             cwnd: 10,
             rtt: Some(Duration::from_micros(20_140)),
             late: Duration::ZERO,

@@ -32,6 +32,28 @@ static void at(__u32 ms)
 	ticks = 250 + ms / 4;
 }
 
+/* What the kernel's BBR received last, and what it sets. */
+static struct {
+	struct rate_sample sample;
+	__u32 cwnd, timeouts, undone;
+	__u8 prev_ca_state;
+	__u32 sets; /* the window it sets. 0: it keeps its window */
+} bbr;
+
+void bbr_main(struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
+{
+	bbr.sample = *rs;
+	bbr.cwnd = tp.snd_cwnd;
+	bbr.prev_ca_state = bbr_of(&tp)->prev_ca_state;
+	if (bbr.sets)
+		tp.snd_cwnd = bbr.sets;
+}
+
+void bbr_main___2(struct sock *sk, const struct rate_sample *rs) { bbr_main(sk, 0, 0, rs); }
+void bbr_set_state(struct sock *sk, __u8 state) { bbr.timeouts += state == TCP_CA_Loss; }
+__u32 bbr_undo_cwnd(struct sock *sk) { return bbr.undone++, tp.snd_cwnd; }
+__u32 bbr_ssthresh(struct sock *sk) { return bbr.cwnd = tp.snd_cwnd, 1 << 30; }
+
 /*
  * Starts with a window of 100 after slow start, a round trip of 100 ms, and packets late by up to
  * 200 ms, so that reports may take 400 ms.
@@ -40,6 +62,8 @@ static void start(void)
 {
 	memset(&tp, 0, sizeof tp);
 	memset(&c, 0, sizeof c);
+	memset(&bbr, 0, sizeof bbr);
+	growth = GROWTH_CUBIC;
 	kept = &c;
 	network.ipv4 = (struct netns_ipv4){
 		.sysctl_tcp_pacing_ss_ratio = 200,

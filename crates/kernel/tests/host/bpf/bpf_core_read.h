@@ -6,3 +6,5 @@
 #define BPF_CORE_READ(...) BPF_CORE_READ_OF(__VA_ARGS__, BPF_CORE_READ_2, BPF_CORE_READ_1)(__VA_ARGS__)
 #define bpf_core_field_exists(field) 1
 #define bpf_core_field_offset(type, field) __builtin_offsetof(type, field)
+#define BPF_CORE_WRITE_BITFIELD(to, field, value) ((to)->field = (value))
+#define bpf_core_type_size(type) sizeof(type)

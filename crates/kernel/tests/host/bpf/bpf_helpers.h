@@ -7,6 +7,9 @@
 #define __uint(name, value) int(*name)[value]
 #define __type(name, of) of *name
 #define barrier_var(variable)
+#define __ksym
+#define __weak
+#define SET_BY_LOADER static
 
 /* The time in ticks. Traces set it. */
 static unsigned long long ticks;
