@@ -56,6 +56,7 @@ impl Composed {
             && self.responses.are_idle()
             && ack.blocks.is_empty()
             && ack.dsack.is_none()
+            && !ack.ece
             && self.suspicions.as_ref().is_none_or(|s| !s.arrivals.has_ambiguous())
             && stream.is_in_order(ack.una)
     }
@@ -127,6 +128,10 @@ impl<O: Observer> AckContext<'_, '_, O> {
         }
         self.settle_probe();
         self.detect_and_grow(pipe_before, phase_before, undone);
+        if self.ack.ece {
+            let segments = self.read.delivery.segments;
+            self.step().on_echo(segments);
+        }
         self.finish();
     }
 
@@ -221,7 +226,8 @@ impl<O: Observer> AckContext<'_, '_, O> {
         }
     }
 
-    /// Looks for losses, then grows the window.
+    /// Looks for losses, then grows the window. An acknowledgement with ECE does not grow it (RFC 3168,
+    /// section 6.1.2).
     #[inline(always)]
     fn detect_and_grow(&mut self, pipe_before: u32, phase_before: Phase, undone: bool) {
         let newly_lost = self.detect_losses();
@@ -229,10 +235,18 @@ impl<O: Observer> AckContext<'_, '_, O> {
         let advanced = self.read.advanced;
         // A detector can find out about lateness even by a predicted acknowledgement.
         if self.sender.two_stage_active() {
-            let sender = &mut *self.sender;
-            sender.grow_by_delivery(self.stream, delivered, pipe_before, phase_before, self.now);
+            if !self.ack.ece {
+                let sender = &mut *self.sender;
+                sender.grow_by_delivery(
+                    self.stream,
+                    delivered,
+                    pipe_before,
+                    phase_before,
+                    self.now,
+                );
+            }
         } else {
-            let may_grow = advanced && !undone && {
+            let may_grow = advanced && !undone && !self.ack.ece && {
                 let policy = &self.sender.policy;
                 self.sender.recovery.grows_after(policy, phase_before)
             };
@@ -275,7 +289,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
             window_was_full,
         };
         let segments = sender.limited_transmit.grow_while_waiting(&wait, &sender.window);
-        if segments > 0 {
+        if segments > 0 && !self.ack.ece {
             sender.grow(self.stream, segments, Phase::Open, self.now);
         }
         if let Some(idle) = sender.limited_transmit.idle(&wait, &sender.window) {
