@@ -1,13 +1,14 @@
 //! Models of network links: a rate, a queue, a propagation delay and impairments.
 //!
-//! A [`Link`] receives the size of a packet and the time, and returns an [`Outcome`]: the packet is
-//! dropped, or delivered at some instant. The crate has no clock, does no I/O and depends on no
+//! A [`Link`] receives a [`Packet`], which is a size and a few facts, and the time. It returns an
+//! [`Outcome`]: the packet is dropped, or delivered at some instant, perhaps with an ECN mark. The crate has no clock, does no I/O and depends on no
 //! transport protocol, so the same link works in virtual time and in real time. The same
 //! configuration, direction, seed and packets always yield the same outcomes.
 //!
 //! A packet crosses a link in this order:
 //!
-//! 1. The queue discipline, drop-tail or RED, admits the packet or drops it.
+//! 1. The queue discipline, drop-tail or RED, admits the packet or drops it. It may mark an admitted packet
+//!    with CE if the packet is ECN-capable.
 //! 2. The transmitter sends it at the link's rate, after the packets before it.
 //! 3. If the link repairs its own errors, the transmission may be damaged. The packet then returns to
 //!    step 2 after some time, at the head of the queue; packets behind it are sent in the meantime.
@@ -28,13 +29,15 @@ mod error;
 mod impairment;
 mod link;
 mod outcome;
+mod packet;
 mod resend;
 mod transmitter;
 
 pub use direction::Direction;
-pub use discipline::Red;
+pub use discipline::{MarkAbove, Red};
 pub use distribution::{Distribution, Sampler};
 pub use error::ConfigError;
 pub use impairment::{Applies, Impairment, Times};
 pub use link::{Link, LinkConfig};
 pub use outcome::{DropCause, Outcome, Ticket, Verdict};
+pub use packet::Packet;

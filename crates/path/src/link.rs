@@ -4,11 +4,13 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_units::{Duration, Instant, Rate};
 
-use crate::discipline::{Discipline, Red};
+use crate::discipline::{Admission, Discipline, MarkAbove, Red};
 use crate::impairment::{Crossing, Fate, Stage};
-use crate::resend::{Packet, Resender};
+use crate::resend::{Pending, Resender};
 use crate::transmitter::{Transmission, Transmitter};
-use crate::{Applies, ConfigError, Direction, DropCause, Impairment, Outcome, Ticket, Verdict};
+use crate::{
+    Applies, ConfigError, Direction, DropCause, Impairment, Outcome, Packet, Ticket, Verdict,
+};
 
 /// Configuration of a link. The default delivers everything immediately.
 ///
@@ -35,6 +37,8 @@ pub struct LinkConfig {
     /// Settings of a RED queue, which drops packets at random before it is full. With it, `queue` does not
     /// include the packet in service.
     pub red: Option<Red>,
+    /// Threshold of a drop-tail queue above which it marks ECN-capable packets; `None` for no marks.
+    pub mark_above: Option<MarkAbove>,
     /// Impairments after the bottleneck. Their order only determines which random numbers each draws.
     pub impairments: Vec<Impairment>,
 }
@@ -139,12 +143,14 @@ impl Link {
             has_resend = true;
             resender = stage.map(|damage| Box::new(Resender::new(damage, after, attempts)));
         }
-        let is_plain = stages.is_empty() && resender.is_none() && config.red.is_none();
+        let is_plain = stages.is_empty()
+            && resender.is_none()
+            && config.red.is_none()
+            && config.mark_above.is_none();
         let limit = config.queue.map_or(usize::MAX, |limit| limit as usize);
         // Its stream follows those of the impairments, which therefore do not depend on the queue.
         let rng = || streams.next_for(direction);
-        let discipline =
-            Discipline::new(config.red.as_ref(), config.rate, config.delay, config.queue, rng)?;
+        let discipline = Discipline::new(config, rng)?;
         Ok(Self {
             plain_limit: is_plain.then_some(limit),
             discipline,
@@ -165,7 +171,7 @@ impl Link {
         Self { transmitter: self.transmitter.without_backlog(counted, allows_uniform), ..self }
     }
 
-    /// Returns whether the link has a drop-tail queue and no impairments, like most links.
+    /// Returns whether the link has a drop-tail queue that marks nothing, and no impairments, like most links.
     pub fn is_plain(&self) -> bool {
         self.plain_limit.is_some()
     }
@@ -186,12 +192,19 @@ impl Link {
         self.transmitter.admit_quickly(bytes, now, self.delay)
     }
 
-    /// Offers a packet of `bytes` octets in `direction` at `now`, which must not decrease.
+    /// Offers a packet of `bytes` octets in `direction` at `now`, which must not decrease. The packet is not
+    /// ECN-capable; [`offer_packet`](Self::offer_packet) takes any.
     #[inline]
     pub fn offer(&mut self, bytes: u32, direction: Direction, now: Instant) -> Outcome {
+        self.offer_packet(Packet { bytes, direction, ect: false }, now)
+    }
+
+    /// Offers a packet at `now`, which must not decrease.
+    #[inline]
+    pub fn offer_packet(&mut self, packet: Packet, now: Instant) -> Outcome {
         match self.plain_limit {
-            Some(limit) => self.offer_plain(bytes, now, limit),
-            None => self.offer_impaired(bytes, direction, now),
+            Some(limit) => self.offer_plain(packet.bytes, now, limit),
+            None => self.offer_impaired(packet, now),
         }
     }
 
@@ -203,22 +216,22 @@ impl Link {
         }
         let Transmission { waited, departed } = self.transmitter.send(bytes, now);
         let verdict = Verdict::Deliver(departed + self.delay);
-        Outcome { verdict, duplicate: false, detoured: false, waited, departed }
+        Outcome { verdict, duplicate: false, detoured: false, marked: false, waited, departed }
     }
 
-    /// Offers a packet to a link with RED or impairments.
+    /// Offers a packet to a link with RED, marks or impairments.
     #[inline(never)]
-    fn offer_impaired(&mut self, bytes: u32, direction: Direction, now: Instant) -> Outcome {
+    fn offer_impaired(&mut self, packet: Packet, now: Instant) -> Outcome {
         if self.resender.is_some() {
             self.resend_before(now);
         }
-        if !self.discipline.admits(bytes, now, &mut self.transmitter) {
-            return Outcome::refused(now);
-        }
+        let admission = self.discipline.admit(packet, now, &mut self.transmitter);
+        let Admission::Admitted { marked } = admission else { return Outcome::refused(now) };
+        let Packet { bytes, direction, .. } = packet;
         let transmission = self.transmitter.send(bytes, now);
         self.discipline.record_admitted(bytes, now, transmission);
-        let packet = Packet { bytes, direction, ready: now, damaged: 0 };
-        self.finish(packet, transmission)
+        let pending = Pending { bytes, direction, ready: now, damaged: 0 };
+        Outcome { marked, ..self.finish(pending, transmission) }
     }
 
     /// Returns the outcome of the packet that the link holds under `ticket`; the link may hold it again.
@@ -249,7 +262,7 @@ impl Link {
 
     /// Resends a packet.
     #[inline(never)]
-    fn resend(&mut self, ticket: Ticket, packet: Packet) {
+    fn resend(&mut self, ticket: Ticket, packet: Pending) {
         let transmission = self.transmitter.resend(packet.bytes, packet.ready);
         let outcome = self.finish(packet, transmission);
         if let Some(resender) = &mut self.resender {
@@ -259,14 +272,15 @@ impl Link {
 
     /// Applies the impairments to a packet after its transmission; returns its outcome.
     #[inline(always)]
-    fn finish(&mut self, packet: Packet, transmission: Transmission) -> Outcome {
-        let Packet { direction, ready, .. } = packet;
+    fn finish(&mut self, packet: Pending, transmission: Transmission) -> Outcome {
+        let Pending { direction, ready, .. } = packet;
         let Transmission { waited, departed } = transmission;
         let crossing = Crossing { direction, ready, begun: ready + waited, departed };
         let outcome = Outcome {
             verdict: Verdict::Drop(DropCause::Loss),
             duplicate: false,
             detoured: false,
+            marked: false,
             waited,
             departed,
         };

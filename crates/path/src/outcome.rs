@@ -15,6 +15,9 @@ pub struct Outcome {
     /// Whether the packet had extra delay, was resent, or overtook others. All other packets arrive in the
     /// order in which they were offered. Never set for a dropped packet.
     pub detoured: bool,
+    /// Whether the queue marked the packet with CE (RFC 3168); never set for a packet without ECT. The
+    /// outcome of a packet that is resent repeats no mark.
+    pub marked: bool,
     /// Time in the queue before the transmission began; zero if the queue dropped the packet. For a packet
     /// that is resent, it counts from the time at which it could be resent.
     pub waited: Duration,
@@ -61,6 +64,7 @@ impl Outcome {
             verdict: Verdict::Drop(DropCause::Queue),
             duplicate: false,
             detoured: false,
+            marked: false,
             waited: Duration::ZERO,
             departed: now,
         }

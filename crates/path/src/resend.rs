@@ -24,7 +24,7 @@ pub(crate) struct Resender {
     /// Number of times that a packet is resent; `None` for no limit.
     attempts: Option<u32>,
     /// Packets to be resent, in the order in which they are ready, which is that of their transmissions.
-    held: VecDeque<(Ticket, Packet)>,
+    held: VecDeque<(Ticket, Pending)>,
     /// Outcomes of resent packets that have not been requested yet.
     resolved: BTreeMap<u32, Outcome>,
     /// Ticket of the packet held last.
@@ -33,7 +33,7 @@ pub(crate) struct Resender {
 
 /// A packet to be sent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Packet {
+pub(crate) struct Pending {
     pub(crate) bytes: u32,
     pub(crate) direction: Direction,
     /// Time at which the packet arrived at the link, or may be resent.
@@ -56,7 +56,7 @@ impl Resender {
 
     /// Returns the verdict on a packet at the end of its transmission, if the transmission is damaged.
     #[inline(never)]
-    pub(crate) fn damage(&mut self, packet: Packet, crossing: &Crossing) -> Option<Verdict> {
+    pub(crate) fn damage(&mut self, packet: Pending, crossing: &Crossing) -> Option<Verdict> {
         let mut fate = Fate::default();
         self.damage.apply(&mut fate, crossing);
         if !fate.lost {
@@ -68,13 +68,13 @@ impl Resender {
         let until = crossing.departed + self.after;
         let ticket = Ticket(self.last_ticket.0.wrapping_add(1));
         self.last_ticket = ticket;
-        let packet = Packet { ready: until, damaged: packet.damaged + 1, ..packet };
+        let packet = Pending { ready: until, damaged: packet.damaged + 1, ..packet };
         self.held.push_back((ticket, packet));
         Some(Verdict::Held { until, ticket })
     }
 
     /// Removes and returns the next packet to be resent, if it is ready by `time`.
-    pub(crate) fn next_ready_by(&mut self, time: Instant) -> Option<(Ticket, Packet)> {
+    pub(crate) fn next_ready_by(&mut self, time: Instant) -> Option<(Ticket, Pending)> {
         let is_ready = self.held.front().is_some_and(|(_, packet)| packet.ready <= time);
         if is_ready { self.held.pop_front() } else { None }
     }

@@ -127,6 +127,18 @@ pub struct TimestampConfig {
     pub offset: u32,
 }
 
+/// Use of ECN (RFC 3168), with the meaning of Linux's `tcp_ecn`. Use it for [`Config::ecn`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum EcnMode {
+    /// Never (0).
+    #[default]
+    Off,
+    /// If the peer requests it (2).
+    Accept,
+    /// This end requests it when it connects, and accepts the peer's request (1).
+    Request,
+}
+
 /// Timeouts for an unresponsive peer. Use it for [`Config::timeouts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeoutConfig {
@@ -183,6 +195,8 @@ pub struct Config {
     pub initial_receive_buffer: Option<u64>,
     /// The timestamps option.
     pub timestamps: TimestampConfig,
+    /// Use of ECN.
+    pub ecn: EcnMode,
     /// Timeouts for an unresponsive peer.
     pub timeouts: TimeoutConfig,
     /// Maximum segment lifetime. TIME-WAIT lasts twice as long (RFC 9293: 2 min).
@@ -236,6 +250,7 @@ impl Config {
             receive_buffer: 4 << 20,
             initial_receive_buffer: None,
             timestamps: TimestampConfig { offer: false, paws: None, offset: 0 },
+            ecn: EcnMode::Off,
             timeouts: TimeoutConfig { syn_retries: None, give_up: None, keep_alive: None },
             msl: Duration::from_secs(120),
             challenge_acks: 10,
@@ -271,6 +286,7 @@ impl Config {
                 paws: Some(Duration::ZERO),
                 ..simulated.timestamps
             },
+            ecn: EcnMode::Accept,
             timeouts: TimeoutConfig {
                 // 1 + 2 + 4 + 8 + 16 + 32 + 60 + 60 s: R2 of a SYN is at least 3 min (RFC 9293,
                 // section 3.8.3).

@@ -6,6 +6,7 @@ mod application;
 mod arrival;
 mod challenge;
 mod close;
+mod ecn;
 mod handshake;
 mod idle;
 mod info;
@@ -33,6 +34,7 @@ use crate::sender::Sender;
 use crate::{Config, KeepAlive, SeqNr, Variant};
 use acknowledgement::PeerWindow;
 use challenge::ChallengeLimit;
+use ecn::EcnState;
 use handshake::Handshake;
 use idle::Idle;
 use path_mtu::TIMESTAMPS;
@@ -93,6 +95,7 @@ pub struct Connection {
     state: State,
     /// Whether SACK was negotiated.
     sack: bool,
+    ecn: EcnState,
     numbers: InitialNumbers,
     clock: Clock,
     peer_window: PeerWindow,
@@ -135,6 +138,7 @@ impl Connection {
             receiver: Receiver::of(&config),
             numbers: InitialNumbers { ours: SeqNr(config.isn), theirs: SeqNr(0) },
             sack,
+            ecn: EcnState::default(),
             clock: Clock::new(&config),
             peer_window: PeerWindow::default(),
             max_segment: config.mss,

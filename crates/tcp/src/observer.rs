@@ -72,6 +72,12 @@ pub enum Event {
         /// Congestion window.
         cwnd: f64,
     },
+    /// An acknowledgement reported a mark of the path (ECE), and the window was reduced for it (RFC 3168,
+    /// section 6.1.2). The field holds the state after it.
+    EcnReduction {
+        /// Congestion window.
+        cwnd: f64,
+    },
     /// A tail loss probe was sent.
     LossProbe,
     /// A retransmission proved spurious.

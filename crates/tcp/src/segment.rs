@@ -3,7 +3,7 @@
 
 use crate::SeqNr;
 
-/// Header flags. The two of ECN are absent: the engine neither sets nor reads them.
+/// Header flags, without those of ECN, which are in [`Ecn`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
     /// SYN: the sequence number is the initial one.
@@ -22,6 +22,107 @@ impl Flags {
     /// Returns whether this is a plain acknowledgement, with or without data.
     pub(crate) const fn are_plain_ack(self) -> bool {
         self.ack & !self.syn & !self.fin & !self.rst
+    }
+}
+
+/// ECN fields of a segment: the flags ECE and CWR of its TCP header, and the ECN field of its IP header
+/// (RFC 3168, sections 5 and 6.1).
+///
+/// ```
+/// use unruffled_tcp::Ecn;
+///
+/// let setup = Ecn::ECE | Ecn::CWR;
+/// assert!(setup.has_ece() && setup.has_cwr() && !setup.is_ect());
+/// assert!((Ecn::ECT_0 | Ecn::CWR).marked().is_ce());
+/// assert_eq!(Ecn::from_ip(0b1011_1011), Ecn::CE);
+/// assert_eq!(Ecn::NONE.marked(), Ecn::NONE, "a packet without ECT cannot be marked");
+/// ```
+// One octet, so that a segment is not larger than without ECN.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Ecn(u8);
+
+impl Ecn {
+    /// Neither flag, and not ECN-capable.
+    pub const NONE: Self = Self(0);
+    /// ECT(1).
+    pub const ECT_1: Self = Self(1);
+    /// ECT(0), the codepoint of ECN-capable senders.
+    pub const ECT_0: Self = Self(2);
+    /// CE: a node on the path has marked the packet.
+    pub const CE: Self = Self(3);
+    /// ECE: ECN-Echo.
+    pub const ECE: Self = Self(4);
+    /// CWR: congestion window reduced.
+    pub const CWR: Self = Self(8);
+
+    /// Bits of the IP header's ECN field.
+    const FIELD: u8 = 3;
+
+    /// Returns the ECN field of an IPv4 TOS or IPv6 traffic class octet.
+    #[inline]
+    pub const fn from_ip(octet: u8) -> Self {
+        Self(octet & Self::FIELD)
+    }
+
+    /// Returns the ECN field, for the two low bits of an IPv4 TOS or IPv6 traffic class octet.
+    #[inline]
+    pub const fn ip_field(self) -> u8 {
+        self.0 & Self::FIELD
+    }
+
+    /// Returns whether ECE is set.
+    #[inline]
+    pub const fn has_ece(self) -> bool {
+        self.0 & Self::ECE.0 != 0
+    }
+
+    /// Returns whether CWR is set.
+    #[inline]
+    pub const fn has_cwr(self) -> bool {
+        self.0 & Self::CWR.0 != 0
+    }
+
+    /// Returns whether the packet is ECN-capable: ECT(0), ECT(1) or CE.
+    #[inline]
+    pub const fn is_ect(self) -> bool {
+        self.ip_field() != 0
+    }
+
+    /// Returns whether the packet is marked with CE.
+    #[inline]
+    pub const fn is_ce(self) -> bool {
+        self.ip_field() == Self::CE.0
+    }
+
+    /// Returns the fields with CE instead of ECT(0) or ECT(1).
+    #[inline]
+    #[must_use]
+    pub const fn marked(self) -> Self {
+        if self.is_ect() { Self(self.0 | Self::CE.0) } else { self }
+    }
+
+    /// Returns whether the segment reports anything by ECN: CE, ECE or CWR.
+    #[inline]
+    pub(crate) const fn has_report(self) -> bool {
+        // ECT(0) and ECT(1) alone are the only values from 1 to 2.
+        self.0 > Self::ECT_0.0
+    }
+}
+
+impl core::ops::BitOr for Ecn {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl core::fmt::Debug for Ecn {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let field = ["Not-ECT", "ECT(1)", "ECT(0)", "CE"][usize::from(self.ip_field())];
+        let ece = if self.has_ece() { " ECE" } else { "" };
+        let cwr = if self.has_cwr() { " CWR" } else { "" };
+        write!(f, "{field}{ece}{cwr}")
     }
 }
 
@@ -94,6 +195,8 @@ pub struct Segment {
     pub len: u32,
     /// Header flags.
     pub flags: Flags,
+    /// ECN fields of the TCP header and of the IP header.
+    pub ecn: Ecn,
     /// Window field as on the wire, unscaled.
     pub window: u16,
     /// Maximum segment size option (SYN only).
@@ -115,5 +218,24 @@ impl Segment {
     /// Returns how many sequence numbers the segment occupies: payload, SYN and FIN.
     pub fn sequence_len(&self) -> u32 {
         self.len + u32::from(self.flags.syn) + u32::from(self.flags.fin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ecn_takes_no_room_in_a_segment() {
+        assert_eq!(size_of::<Segment>(), 76);
+    }
+
+    #[test]
+    fn ce_ece_and_cwr_are_reports_and_ect_is_not() {
+        let silent = [Ecn::NONE, Ecn::ECT_0, Ecn::ECT_1];
+        assert!(silent.iter().all(|ecn| !ecn.has_report()));
+        for flag in [Ecn::ECE, Ecn::CWR, Ecn::CE] {
+            assert!(silent.iter().all(|&ecn| (ecn | flag).has_report()), "{flag:?}");
+        }
     }
 }

@@ -6,6 +6,7 @@
 mod composed;
 mod growth;
 mod machine;
+mod marks;
 mod numbers;
 mod reductions;
 mod round_trips;
@@ -42,6 +43,8 @@ pub(crate) struct Ack<'a> {
     pub(crate) duplicate: bool,
     /// Whether a retransmission triggered it. Only the simulator sets this.
     pub(crate) rtx: bool,
+    /// Whether it carries ECE, and this end sends ECN-capable segments.
+    pub(crate) ece: bool,
     /// The latest time at which the segment that triggered it can have been sent, by the echoed
     /// timestamp.
     pub(crate) echo: Option<Instant>,
@@ -174,6 +177,12 @@ impl Sender {
     pub(crate) fn on_ack(&mut self, ack: Ack<'_>, now: Instant, observer: &mut impl Observer) {
         self.machine.on_ack(&mut self.stream, ack, now, observer);
         self.settled = !self.stream.outstanding() && self.machine.settled(&self.stream);
+    }
+
+    /// Returns whether the new data that is sent now carries CWR, because the window was reduced since the
+    /// last new data (RFC 3168, section 6.1.2).
+    pub(crate) fn take_cwr(&mut self) -> bool {
+        self.machine.take_cwr()
     }
 
     /// Returns whether nothing is outstanding and nothing remains undecided. An acknowledgement

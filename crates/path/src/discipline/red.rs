@@ -3,7 +3,9 @@
 //!
 //! By default, `use_mark_p_` and `wait_` are true in ns-2, and `adaptive_`, `cautious_` and `setbit_`
 //! are off. So an average above the upper threshold causes random drops with probability 1, and random
-//! drops keep a distance from each other.
+//! drops keep a distance from each other. [`Red::ecn`] is `setbit_`: the queue marks an ECN-capable packet
+//! where it would drop another at random, while the share of packets to be dropped is below `mark_p_`
+//! (RFC 3168, section 7).
 
 mod settings;
 
@@ -13,7 +15,8 @@ use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_units::{Duration, Instant, Rate};
 
-use crate::ConfigError;
+use super::Admission;
+use crate::{ConfigError, Packet};
 pub use settings::Red;
 
 /// RED queue. Sizes are in octets or in packets, depending on its settings.
@@ -27,11 +30,13 @@ pub(crate) struct RedQueue {
     bytes: bool,
     mean_packet: u32,
     max_p: f64,
+    /// Share of packets to be dropped from which on all of them are dropped, or 0 if none is marked.
+    mark_p: f64,
     /// Packets of `mean_packet` octets that the link sends per second (`ptc`).
     packets_per_second: f64,
     waiting: Waiting,
     average: f64,
-    /// Packets since the last drop, the current one included.
+    /// Packets since the last random drop or mark, the current one included.
     count: u64,
     /// Octets of these packets.
     count_bytes: u64,
@@ -70,7 +75,7 @@ impl RedQueue {
         rng: Xoshiro256PlusPlus,
     ) -> Result<Self, ConfigError> {
         red.check().map_err(|error| error.within("red"))?;
-        let &Red { min, max, weight, gentle, bytes, mean_packet, max_p } = red;
+        let &Red { min, max, weight, gentle, bytes, mean_packet, max_p, ecn, mark_p } = red;
         let Some(rate) = rate else {
             return Err(ConfigError::new("rate", "given for a RED queue", "infinite"));
         };
@@ -86,6 +91,7 @@ impl RedQueue {
             bytes,
             mean_packet,
             max_p,
+            mark_p: if ecn { mark_p } else { 0.0 },
             packets_per_second,
             waiting: Waiting::default(),
             average: 0.0,
@@ -96,10 +102,11 @@ impl RedQueue {
         })
     }
 
-    /// Returns whether the queue admits a packet of `bytes` octets at `now` (`REDQueue::enque`). The
-    /// packets admitted before have been sent by `busy_until`.
+    /// Decides about a packet that arrives at `now` (`REDQueue::enque`). The packets admitted before have
+    /// been sent by `busy_until`.
     #[inline(never)]
-    pub(crate) fn admits(&mut self, bytes: u32, now: Instant, busy_until: Instant) -> bool {
+    pub(crate) fn admit(&mut self, packet: Packet, now: Instant, busy_until: Instant) -> Admission {
+        let Packet { bytes, ect, .. } = packet;
         let queue = self.queue(now);
         let missed = match now.since(busy_until) {
             Duration::ZERO => 0.0,
@@ -109,10 +116,10 @@ impl RedQueue {
         self.count += 1;
         self.count_bytes += u64::from(bytes);
 
-        let mut dropped = false;
+        let mut chosen = false;
         if self.average >= self.min && queue > 1.0 {
             if self.above {
-                dropped = self.drops_early(bytes);
+                chosen = self.chooses(bytes);
             } else {
                 // The first packet above the threshold is admitted.
                 self.above = true;
@@ -125,9 +132,10 @@ impl RedQueue {
         if queue >= self.limit {
             self.count = 0;
             self.count_bytes = 0;
-            dropped = true;
+            return Admission::Refused;
         }
-        !dropped
+        let marked = chosen && ect && self.share() < self.mark_p;
+        if chosen && !marked { Admission::Refused } else { Admission::Admitted { marked } }
     }
 
     /// Records a packet of `bytes` octets that waits until its transmission begins at `begun`.
@@ -189,15 +197,15 @@ impl RedQueue {
         probability.min(1.0)
     }
 
-    /// Draws whether a packet of `bytes` octets is dropped at random (`drop_early`).
-    fn drops_early(&mut self, bytes: u32) -> bool {
+    /// Draws whether a packet of `bytes` octets is dropped or marked at random (`drop_early`).
+    fn chooses(&mut self, bytes: u32) -> bool {
         let probability = self.probability(bytes);
-        let dropped = self.rng.random::<f64>() <= probability;
-        if dropped {
+        let chosen = self.rng.random::<f64>() <= probability;
+        if chosen {
             self.count = 0;
             self.count_bytes = 0;
         }
-        dropped
+        chosen
     }
 }
 

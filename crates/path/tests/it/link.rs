@@ -20,7 +20,8 @@ const fn at(ms: u64) -> Instant {
 }
 
 fn config(queue: Option<u32>, impairments: Vec<Impairment>) -> LinkConfig {
-    LinkConfig { rate: Rate::from_bps(8e6), delay: ms(10), queue, red: None, impairments }
+    let rate = Rate::from_bps(8e6);
+    LinkConfig { rate, delay: ms(10), queue, impairments, ..LinkConfig::default() }
 }
 
 fn link(config: &LinkConfig) -> Link {

@@ -1,4 +1,5 @@
 //! Integration tests of links.
 
 mod link;
+mod marks;
 mod resend;

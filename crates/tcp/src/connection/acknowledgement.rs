@@ -135,6 +135,8 @@ impl<O: Observer> Arrival<'_, O> {
             repeated,
             duplicate: repeated && nxt > una,
             rtx: self.segment.rtx,
+            // An older acknowledgement than the last may precede the arrival of CWR.
+            ece: self.segment.ecn.has_ece() && acked >= una && self.connection.ecn.is_capable(),
             echo: self.connection.clock.echoed(self.segment, self.now),
         };
         self.connection.sender.on_ack(ack, self.now, self.observer);

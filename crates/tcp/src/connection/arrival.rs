@@ -51,7 +51,7 @@ impl<O: Observer> Arrival<'_, O> {
 
     /// Returns whether the segment takes the fast path (header prediction): the connection is
     /// established and without timestamps, and the segment is the next one expected, with no flags
-    /// besides ACK. Of the checks in [`Self::arrives`] such a segment needs only that of its
+    /// besides ACK and no CE. Of the checks in [`Self::arrives`] such a segment needs only that of its
     /// acknowledgement, because the expected number is acceptable whatever the window is.
     #[inline(always)]
     fn is_expected(&self) -> bool {
@@ -61,6 +61,7 @@ impl<O: Observer> Arrival<'_, O> {
                 == self.connection.numbers.theirs.add(1).at(self.connection.receiver.next())
             && self.segment.len < LEN_LIMIT
             && self.segment.timestamps.is_none()
+            && !self.segment.ecn.has_report()
             && !self.connection.clock.on()
     }
 
@@ -214,6 +215,9 @@ impl<O: Observer> Arrival<'_, O> {
         }
         if !self.connection.state.receives() {
             return if self.segment.len > 0 { Err(Ignored::BeyondEnd) } else { Ok(()) };
+        }
+        if self.segment.len > 0 {
+            self.on_ecn_of_data(offset);
         }
         if let Some((echo, ago)) = self.connection.clock.echo(self.segment, self.now) {
             self.connection.receiver.on_echo(echo, ago, self.segment.len);

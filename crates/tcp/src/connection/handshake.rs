@@ -140,6 +140,7 @@ impl<O: Observer> Arrival<'_, O> {
         }
         self.connection.handshake.peer_mss = self.segment.mss;
         self.connection.clock.negotiate(self.segment.timestamps, self.now);
+        self.connection.ecn.on_syn(self.segment);
         // The window of a SYN is never scaled.
         self.connection.peer_window.scale = 0;
         self.connection.peer_window.last_field = self.segment.window;
@@ -156,6 +157,7 @@ impl<O: Observer> Arrival<'_, O> {
         // The answer echoes this SYN, not the first one, which may be seconds older (RFC 7323,
         // section 4.3). The whole SYN lies before the start of the stream.
         self.connection.clock.update_recent(self.segment, 0, 0, self.now);
+        self.connection.ecn.on_syn(self.segment);
         let acknowledges =
             self.segment.flags.ack && self.segment.ack == self.connection.numbers.ours.add(1);
         if acknowledges && !self.connection.handshake.passive {
@@ -218,6 +220,7 @@ impl<O: Observer> Arrival<'_, O> {
     pub(super) fn back_to_listen(&mut self) {
         self.connection.state = State::Listen;
         self.connection.sack = self.connection.handshake.sack_offered();
+        self.connection.ecn = super::EcnState::default();
         self.connection.handshake = Handshake::new(
             self.connection.handshake.passive,
             self.connection.handshake.sack_offered,
@@ -242,11 +245,17 @@ impl<O: Observer> Departure<'_, O> {
         let give_up = self.connection.config.timeouts.give_up;
         self.connection.timers.expect_answer(give_up, self.now);
         let answering = self.connection.state == State::SynReceived;
+        let mode = self.connection.config.ecn;
+        let ecn = match answering {
+            true => self.connection.ecn.send_syn_ack(mode),
+            false => self.connection.ecn.send_syn(mode, self.connection.handshake.retries > 0),
+        };
         let offers_scale = !answering || self.connection.handshake.scale_offered.is_some();
         Segment {
             seq: self.connection.numbers.ours,
             ack: if answering { self.connection.numbers.theirs.add(1) } else { SeqNr(0) },
             flags: Flags { syn: true, ack: answering, ..Flags::default() },
+            ecn,
             window: self.connection.receiver.window().syn_field(),
             mss: Some(self.connection.config.mss.min(u32::from(u16::MAX)) as u16),
             window_scale: offers_scale.then(|| self.connection.receiver.window().scale()),

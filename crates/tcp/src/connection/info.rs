@@ -32,6 +32,12 @@ impl Connection {
         self.receiver.window().scale()
     }
 
+    /// Returns whether both ends have agreed on ECN, so that new data is sent ECN-capable (RFC 3168,
+    /// section 6.1.1).
+    pub fn is_ecn_capable(&self) -> bool {
+        self.ecn.is_capable()
+    }
+
     /// Returns how many octets beyond SND.UNA the peer has room for (SND.WND of RFC 9293).
     pub fn send_window(&self) -> u64 {
         self.sender.stream.window_end().saturating_sub(self.sender.stream.una())

@@ -6,7 +6,7 @@ use unruffled_units::Instant;
 
 use super::arrival::Arrival;
 use super::timestamps::Clock;
-use super::{Connection, State};
+use super::{Connection, State, ecn};
 use crate::receiver::ReceiveWindow;
 use crate::segment::{Flags, Segment};
 use crate::{Config, SeqNr, Variant};
@@ -21,6 +21,7 @@ pub fn syn_ack(config: &Config, variant: &Variant, syn: &Segment, now: Instant) 
         seq: SeqNr(config.isn),
         ack: syn.seq.add(1),
         flags: Flags { syn: true, ack: true, ..Flags::default() },
+        ecn: ecn::answer_to(syn, config.ecn),
         window: window.syn_field(),
         mss: Some(config.mss.min(u32::from(u16::MAX)) as u16),
         // An answer may carry a scale only where the SYN did (RFC 7323, section 2.2).
@@ -48,6 +49,7 @@ impl Connection {
         let mut connection = Self::listen(config, variant);
         Arrival { connection: &mut connection, segment: syn, now, observer: &mut () }.read_syn();
         connection.state = State::SynReceived;
+        connection.ecn.send_syn_ack(connection.config.ecn);
         connection.handshake.resume(answered, retries);
         connection
     }

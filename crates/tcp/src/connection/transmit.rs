@@ -4,7 +4,7 @@ use unruffled_units::Instant;
 
 use super::{Connection, State};
 use crate::observer::{Event, Observer};
-use crate::segment::{Flags, SackBlocks, Segment, Timestamps};
+use crate::segment::{Ecn, Flags, SackBlocks, Segment, Timestamps};
 use crate::sender::Transmission;
 
 /// A poll for the next segment of a connection.
@@ -132,7 +132,7 @@ impl<O: Observer> Departure<'_, O> {
             let registered = self.connection.sender.stream.outstanding();
             self.watch_window();
             if registered {
-                return Some(self.send(transmission));
+                return Some(Outgoing { new: false, ..self.send(transmission) });
             }
             let Transmission { offset, len, .. } = transmission;
             return Some(Outgoing { offset, len, ..Outgoing::default() });
@@ -156,13 +156,13 @@ impl<O: Observer> Departure<'_, O> {
         // The segment ends with the last octet written so far.
         let psh = len > 0 && offset + u64::from(len) == self.connection.sender.stream.written();
         let rtx = self.connection.sender.stream.marks_retransmissions() && cause.is_some();
-        Outgoing { offset, len, fin, psh, rtx }
+        Outgoing { offset, len, fin, psh, rtx, new: cause.is_none() && len > 0 }
     }
 
     /// Builds the segment, which acknowledges everything that has arrived.
     #[inline(always)]
     fn segment(&mut self, outgoing: &Outgoing) -> Segment {
-        let &Outgoing { offset, len, fin, psh, rtx } = outgoing;
+        let &Outgoing { offset, len, fin, psh, rtx, new } = outgoing;
         let mut sack = SackBlocks::default();
         let mut whole = true;
         if self.connection.sack && self.connection.receiver.block_count() > 0 {
@@ -171,11 +171,13 @@ impl<O: Observer> Departure<'_, O> {
             whole = limit > 0;
             self.connection.receiver.blocks(limit, |l, r| sack.push(origin.at(l), origin.at(r)));
         }
+        let ecn = if self.connection.ecn.is_active() { self.ecn(new) } else { Ecn::NONE };
         let segment = Segment {
             seq: self.connection.numbers.ours.add(1).at(offset),
             ack: self.connection.numbers.theirs.add(1).at(self.connection.receiver.next()),
             len,
             flags: Flags { ack: true, fin, psh, ..Flags::default() },
+            ecn,
             window: self.connection.receiver.advertise(),
             sack,
             timestamps: self.connection.clock.option(self.now),
@@ -204,4 +206,6 @@ struct Outgoing {
     psh: bool,
     /// Value of [`Segment::rtx`], which only the simulator uses.
     rtx: bool,
+    /// Whether it carries data for the first time, and is no window probe.
+    new: bool,
 }

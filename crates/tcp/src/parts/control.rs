@@ -126,6 +126,20 @@ pub trait CongestionControl: core::fmt::Debug + Send {
     /// Called when a loss was detected, by a timeout if `timeout`; returns the new ssthresh.
     fn on_loss(&mut self, window: &Window, timeout: bool, flow: &Flow) -> f64;
 
+    /// Called for each acknowledgement with ECE, which delivered `segments`, before
+    /// [`Self::on_ecn`]. The feedback of RFC 3168 does not show which of them were marked, and it is
+    /// repeated until a segment with CWR reaches the receiver.
+    fn on_echo(&mut self, segments: u32, flow: &Flow) {
+        let _ = (segments, flow);
+    }
+
+    /// Called when an acknowledgement reports a mark of the path by ECE, at most once for each window of
+    /// data in which the window was reduced (RFC 3168, section 6.1.2); returns the new ssthresh, to which
+    /// cwnd falls at once. The default responds as to a loss.
+    fn on_ecn(&mut self, window: &Window, flow: &Flow) -> f64 {
+        self.on_loss(window, false, flow)
+    }
+
     /// Returns the variables before [`Self::on_loss`], for [`Self::on_undo`].
     fn snapshot(&self) -> Snapshot {
         Snapshot::default()
@@ -256,6 +270,26 @@ impl CongestionControl for AnyControl {
             Self::Westwood(part) => part.on_loss(window, timeout, flow),
             Self::Bbr(part) => part.on_loss(window, timeout, flow),
             Self::Own(part) => part.on_loss(window, timeout, flow),
+        }
+    }
+
+    fn on_echo(&mut self, segments: u32, flow: &Flow) {
+        match self {
+            Self::Reno(part) => part.on_echo(segments, flow),
+            Self::Cubic(part) => part.on_echo(segments, flow),
+            Self::Westwood(part) => part.on_echo(segments, flow),
+            Self::Bbr(part) => part.on_echo(segments, flow),
+            Self::Own(part) => part.on_echo(segments, flow),
+        }
+    }
+
+    fn on_ecn(&mut self, window: &Window, flow: &Flow) -> f64 {
+        match self {
+            Self::Reno(part) => part.on_ecn(window, flow),
+            Self::Cubic(part) => part.on_ecn(window, flow),
+            Self::Westwood(part) => part.on_ecn(window, flow),
+            Self::Bbr(part) => part.on_ecn(window, flow),
+            Self::Own(part) => part.on_ecn(window, flow),
         }
     }
 

@@ -6,6 +6,7 @@ mod acknowledgement;
 mod context;
 mod counted_pipe;
 mod duplicates;
+mod ecn;
 mod fast_recovery;
 mod pacing;
 mod path_samples;
@@ -31,6 +32,7 @@ use recovery::Recovery;
 use spurious::Responses;
 use tail_loss_probe::TailLossProbe;
 
+use super::marks::Marks;
 use super::reductions::{Basis, Ledger, Saved, Suspicions};
 use super::round_trips::RoundTrips;
 use super::stream::{Renumbered, Stream};
@@ -57,6 +59,8 @@ pub(crate) struct Composed {
     recovery: Recovery,
     /// Reductions of the window that may prove spurious.
     ledger: Ledger<Before>,
+    /// The last reduction of the window, for marks of the path.
+    marks: Marks,
     /// What was resent on suspicion, for two-stage detectors.
     suspicions: Option<Box<Suspicions>>,
     probe: TailLossProbe,
@@ -103,6 +107,7 @@ impl Composed {
             responses: Responses::new(config, parts),
             recovery: Recovery::default(),
             ledger: Ledger::default(),
+            marks: Marks::default(),
             probe: TailLossProbe::default(),
             timers: SenderTimers::new(),
             loss_delay: None,

@@ -129,6 +129,14 @@ impl Machine {
         }
     }
 
+    /// Returns whether the new data that is sent now carries CWR.
+    pub(super) fn take_cwr(&mut self) -> bool {
+        match self {
+            Self::Composed(machine) => machine.take_cwr(),
+            Self::TcpPr(machine) => machine.take_cwr(),
+        }
+    }
+
     /// Returns whether the machine has nothing to wait for while nothing is outstanding. For TCP-PR
     /// this is always false, because its tables do not show it.
     pub(super) fn settled(&self, stream: &Stream) -> bool {

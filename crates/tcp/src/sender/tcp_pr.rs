@@ -13,6 +13,7 @@ use unruffled_units::{Duration, Instant};
 
 pub(crate) use settings::{BASIC, EXTREME, SACK, Settings, Version};
 
+use super::marks::Marks;
 use super::reductions::{Basis, Evidence, Ledger, Saved, Undo};
 use super::round_trips::{Estimates, RoundTrips};
 use super::stream::{Reading, Renumbered, Retransmission, SegNo, Stream, Transmission};
@@ -37,6 +38,8 @@ pub(crate) struct TcpPr {
     restart_window: Option<u32>,
     /// Reductions of the window, for observers.
     ledger: Ledger<()>,
+    /// The last reduction of the window, for marks of the path.
+    marks: Marks,
 }
 
 impl TcpPr {
@@ -48,7 +51,13 @@ impl TcpPr {
             growth: config.ns2.growth,
             restart_window: config.window.restart.then_some(config.window.initial),
             ledger: Ledger::default(),
+            marks: Marks::default(),
         }
+    }
+
+    /// Returns whether the new data that is sent now carries CWR.
+    pub(super) fn take_cwr(&mut self) -> bool {
+        self.marks.take_cwr()
     }
 
     pub(super) fn disable_sack(&mut self, _stream: &Stream, _now: Instant) {}
@@ -129,7 +138,10 @@ impl TcpPr {
             stream.min_rtt.sample(now.since(sent), now);
         }
         tables.discard_below(stream.board.first());
-        tables.on_ack(now, self.growth.max_cwnd(stream));
+        // An acknowledgement with ECE does not grow the window (RFC 3168, section 6.1.2).
+        let max_cwnd = self.growth.max_cwnd(stream);
+        let max_cwnd = if ack.ece { max_cwnd.min(tables.window().cwnd) } else { max_cwnd };
+        tables.on_ack(now, max_cwnd);
         stream.measure_reordering(&ack, &read, now, observer);
         self.report_spurious(stream, &ack, &read, now, observer);
         stream.expire_retransmissions(now, |stream| {
@@ -140,6 +152,9 @@ impl TcpPr {
         {
             self.phase = Phase::Open;
             observer.on_event(now, &Event::Recovered);
+        }
+        if ack.ece {
+            self.on_echo(stream, now, observer);
         }
         self.schedule_check(stream, now);
         let Window { cwnd, ssthresh } = self.tables.window();
@@ -176,12 +191,12 @@ impl TcpPr {
             match dropped {
                 Dropped::New => {
                     observer.on_event(now, &Event::FastRetransmit);
-                    self.record_reduction(Cause::FastRetransmit, before, now);
+                    self.record_reduction(stream, Cause::FastRetransmit, before, now);
                     self.phase = Phase::Recovery { point: stream.nxt(), partial: false };
                 }
                 Dropped::Extreme => {
                     observer.on_event(now, &Event::Timeout { cwnd: self.tables.window().cwnd });
-                    self.record_reduction(Cause::Timeout, before, now);
+                    self.record_reduction(stream, Cause::Timeout, before, now);
                     self.phase = Phase::Loss { point: stream.nxt(), too_big: false };
                 }
                 Dropped::Burst => {}
@@ -272,9 +287,25 @@ impl TcpPr {
     }
 
     /// Records a reduction of the window, which was `before`, in the ledger.
-    fn record_reduction(&mut self, cause: Cause, before: Window, now: Instant) {
+    fn record_reduction(&mut self, stream: &Stream, cause: Cause, before: Window, now: Instant) {
         let saved = Saved { window: before, rest: () };
         self.ledger.begin(cause, Basis::Verdict, saved, now);
+        self.marks.on_loss(stream.nxt());
+    }
+
+    /// Responds to an acknowledgement with ECE as to the first drop of a burst, once for each window of
+    /// data (RFC 3168, section 6.1.2). The paper does not mention ECN.
+    fn on_echo(&mut self, stream: &Stream, now: Instant, observer: &mut impl Observer) {
+        if self.marks.are_answered(stream.una()) {
+            self.ledger.support_last_by_mark();
+            return;
+        }
+        let saved = Saved { window: self.tables.window(), rest: () };
+        self.ledger.begin(Cause::FastRetransmit, Basis::Mark, saved, now);
+        self.tables.on_mark();
+        self.marks.on_mark(stream.nxt());
+        let cwnd = self.tables.window().cwnd;
+        observer.on_event(now, &Event::EcnReduction { cwnd });
     }
 
     /// Reports to the observer what a DSACK proves spurious. TCP-PR itself ignores DSACKs.

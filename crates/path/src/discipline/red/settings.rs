@@ -41,6 +41,12 @@ pub struct Red {
     /// Share of the packets that are dropped when the average is `max` (1 / `linterm_`), above 0 and at most
     /// 1.
     pub max_p: f64,
+    /// Whether the queue marks ECN-capable packets instead of dropping them at random (`setbit_`). A full
+    /// queue drops them, too.
+    pub ecn: bool,
+    /// Share of packets to be dropped, above 0 and at most 1, from which on the queue drops ECN-capable
+    /// packets, too (`mark_p_`).
+    pub mark_p: f64,
 }
 
 impl Default for Red {
@@ -53,6 +59,8 @@ impl Default for Red {
             bytes: true,
             mean_packet: 500,
             max_p: 0.1,
+            ecn: false,
+            mark_p: 0.1,
         }
     }
 }
@@ -65,7 +73,7 @@ impl Red {
     /// When a setting is out of its range; the error names it.
     pub fn check(&self) -> Result<(), ConfigError> {
         let error = |field, expected, found: f64| Err(ConfigError::new(field, expected, found));
-        let &Self { min, max, weight, mean_packet, max_p, .. } = self;
+        let &Self { min, max, weight, mean_packet, max_p, mark_p, .. } = self;
         if !(min >= 0.0 && min.is_finite()) {
             return error("min", "at least 0 packets", min);
         }
@@ -82,6 +90,9 @@ impl Red {
         }
         if !(max_p > 0.0 && max_p <= 1.0) {
             return error("max_p", "greater than 0 and at most 1", max_p);
+        }
+        if !(mark_p > 0.0 && mark_p <= 1.0) {
+            return error("mark_p", "greater than 0 and at most 1", mark_p);
         }
         Ok(())
     }

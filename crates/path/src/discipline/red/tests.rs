@@ -1,6 +1,7 @@
 //! Tests of RED against the formulae of `red.cc`.
 
 use super::*;
+use crate::Direction;
 use rand::SeedableRng;
 
 const fn at(ms: u64) -> Instant {
@@ -24,6 +25,15 @@ fn in_packets() -> Red {
 /// Returns a queue whose average is `average` and whose last drop was `count` packets ago.
 fn queue_at(settings: Red, average: f64, count: u64) -> RedQueue {
     RedQueue { average, count, count_bytes: 500 * count, above: true, ..red(&settings) }
+}
+
+/// Returns whether the queue admits a packet that is not ECN-capable.
+fn admits(queue: &mut RedQueue, bytes: u32, now: Instant, busy_until: Instant) -> bool {
+    queue.admit(packet(bytes, false), now, busy_until) != Admission::Refused
+}
+
+fn packet(bytes: u32, ect: bool) -> Packet {
+    Packet { bytes, direction: Direction::Forward, ect }
 }
 
 fn assert_close(found: f64, expected: f64) {
@@ -83,12 +93,12 @@ fn the_average_moves_by_the_weight_and_decays_while_the_link_is_idle() {
     for sent in 1..=3 {
         queue.push(1000, at(sent));
     }
-    assert!(queue.admits(1000, at(0), at(4)));
+    assert!(admits(&mut queue, 1000, at(0), at(4)));
     assert_close(queue.average, 1.5);
-    assert!(queue.admits(1000, at(1), at(4)));
+    assert!(admits(&mut queue, 1000, at(1), at(4)));
     assert_close(queue.average, 0.75 + 1.0);
     // The link is idle from 4 ms on and could have sent 2.5 packets of 500 octets, of which 2 count.
-    assert!(queue.admits(1000, Instant::from_nanos(6_500_000), at(4)));
+    assert!(admits(&mut queue, 1000, Instant::from_nanos(6_500_000), at(4)));
     assert_close(queue.average, 1.75 / 8.0);
 }
 
@@ -110,9 +120,9 @@ fn the_first_packet_above_the_threshold_is_admitted() {
     for _ in 0..20 {
         queue.push(1000, at(10));
     }
-    assert!(queue.admits(1000, at(0), at(11)));
-    assert!(!queue.admits(1000, at(0), at(11)), "an average of 20 drops all others");
-    assert!(!queue.admits(1000, at(0), at(11)));
+    assert!(admits(&mut queue, 1000, at(0), at(11)));
+    assert!(!admits(&mut queue, 1000, at(0), at(11)), "an average of 20 drops all others");
+    assert!(!admits(&mut queue, 1000, at(0), at(11)));
 }
 
 #[test]
@@ -120,19 +130,19 @@ fn a_packet_is_admitted_while_at_most_one_waits() {
     // Random drops require more than one waiting packet, regardless of the thresholds.
     let mut queue = red(&Red { weight: Some(1.0), min: 0.0, max: 0.1, ..in_packets() });
     queue.push(1000, at(10));
-    assert!((0..100).all(|_| queue.admits(1000, at(0), at(11))));
+    assert!((0..100).all(|_| admits(&mut queue, 1000, at(0), at(11))));
 }
 
 #[test]
 fn a_full_queue_drops_every_packet_and_resets_the_count() {
     let mut queue = queue_of(&in_packets(), Some(3)).unwrap();
     for _ in 0..3 {
-        assert!(queue.admits(1000, at(0), at(11)));
+        assert!(admits(&mut queue, 1000, at(0), at(11)));
         queue.push(1000, at(10));
     }
-    assert!(!queue.admits(1000, at(0), at(11)));
+    assert!(!admits(&mut queue, 1000, at(0), at(11)));
     assert_eq!((queue.count, queue.count_bytes), (0, 0));
-    assert!(queue.admits(1000, at(10), at(11)));
+    assert!(admits(&mut queue, 1000, at(10), at(11)));
 }
 
 #[test]
@@ -144,7 +154,7 @@ fn gaps_between_drops_are_uniform() {
     while gaps.len() < 10_000 {
         queue.count += 1;
         let count = queue.count;
-        if queue.drops_early(1000) {
+        if queue.chooses(1000) {
             gaps.push(count);
         }
     }

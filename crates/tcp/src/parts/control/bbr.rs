@@ -459,6 +459,11 @@ impl CongestionControl for Bbr {
         window.ssthresh
     }
 
+    /// Leaves the window alone: version 1 does not respond to ECN.
+    fn on_ecn(&mut self, window: &Window, _flow: &Flow) -> f64 {
+        window.ssthresh
+    }
+
     fn on_undo(&mut self, _window: &Window, _saved: &Snapshot) {
         self.full_bandwidth = 0.0;
         self.full_bandwidth_rounds = 0;

@@ -46,6 +46,11 @@ impl LimitedTransmit for DelayedGrowth {
         self.held.get_or_insert(window.cwnd);
         if wait.advanced || !wait.window_was_full { 0 } else { wait.sacked }
     }
+
+    /// Called when the window is reduced, perhaps by a mark of the path while a hole is open.
+    fn on_recovery(&mut self) {
+        self.held = None;
+    }
 }
 
 #[cfg(test)]

@@ -61,6 +61,7 @@ impl Composed {
             && self.responses.are_idle()
             && ack.blocks.is_empty()
             && ack.dsack.is_none()
+            && !ack.ece
             && self.suspicions.as_ref().is_none_or(|s| !s.arrivals.has_ambiguous())
             && stream.is_in_order(ack.una)
     }
@@ -144,6 +145,10 @@ impl<O: Observer> AckContext<'_, '_, O> {
         let pacing = self.sender.pacing.as_ref();
         let window_is_limit = pacing.map(|pacing| pacing.window_is_limit(&self.sender.window));
         self.detect_and_grow(pipe_before, phase_before, undone, window_is_limit);
+        if self.ack.ece {
+            let segments = self.read.delivery.segments;
+            self.step().on_echo(segments);
+        }
         if self.sender.pacing.is_some() {
             self.sender.sample_path(self.stream, &self.read, self.now);
         }
@@ -241,8 +246,8 @@ impl<O: Observer> AckContext<'_, '_, O> {
         }
     }
 
-    /// Looks for losses, then grows the window. `window_is_limit`: for a sender that paces, whether the
-    /// window is what limits it.
+    /// Looks for losses, then grows the window. An acknowledgement with ECE does not grow it (RFC 3168,
+    /// section 6.1.2). `window_is_limit`: for a sender that paces, whether the window is what limits it.
     #[inline(always)]
     fn detect_and_grow(
         &mut self,
@@ -256,11 +261,13 @@ impl<O: Observer> AckContext<'_, '_, O> {
         let advanced = self.read.advanced;
         // A detector can find out about lateness even by a predicted acknowledgement.
         if self.sender.two_stage_active() {
-            let sender = &mut *self.sender;
-            let pipe = PipeBefore { pipe: pipe_before, window_is_limit };
-            sender.grow_by_delivery(self.stream, delivered, pipe, phase_before, self.now);
+            if !self.ack.ece {
+                let sender = &mut *self.sender;
+                let pipe = PipeBefore { pipe: pipe_before, window_is_limit };
+                sender.grow_by_delivery(self.stream, delivered, pipe, phase_before, self.now);
+            }
         } else {
-            let may_grow = advanced && !undone && {
+            let may_grow = advanced && !undone && !self.ack.ece && {
                 let policy = &self.sender.policy;
                 self.sender.recovery.grows_after(policy, phase_before)
             };
@@ -303,7 +310,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
             window_was_full,
         };
         let segments = sender.limited_transmit.grow_while_waiting(&wait, &sender.window);
-        if segments > 0 {
+        if segments > 0 && !self.ack.ece {
             sender.grow(self.stream, segments, Phase::Open, self.now);
         }
         if let Some(idle) = sender.limited_transmit.idle(&wait, &sender.window) {

@@ -258,7 +258,7 @@ impl<O: Observer> Step<'_, O> {
         let view = self.view();
         let Step { sender, stream, now, .. } = self;
         sender.detector.on_recovery(&view);
-        sender.reduce(stream, Cause::FastRetransmit, *now);
+        let reduces = sender.reduce_for_loss(stream, Cause::FastRetransmit, *now);
         sender.recovery.phase = Phase::Recovery { point: stream.nxt(), partial: false };
         sender.recovery.recover = Some(stream.nxt());
         sender.recovery.fast_retransmit_due = true;
@@ -269,7 +269,9 @@ impl<O: Observer> Step<'_, O> {
         sender.recovery.rescued_to = stream.board.first_end();
         sender.limited_transmit.on_recovery();
         sender.probe.end(&mut sender.timers);
-        sender.begin_reduction(stream, delivered);
+        if reduces || sender.policy.reduction == Reduction::Proportional {
+            sender.begin_reduction(stream, delivered);
+        }
         sender.timers.restart_retransmission(stream, sender.window.cwnd, *now);
     }
 }
@@ -302,6 +304,9 @@ impl Composed {
         let basis = if early { Basis::Early } else { Basis::Verdict };
         let saved = Saved { window: self.window, rest: self.before(stream, control) };
         let reduction = self.ledger.begin(cause, basis, saved, now);
+        if cause == Cause::Timeout || !self.marks.answer_loss(stream.una()) {
+            self.marks.on_loss(stream.nxt());
+        }
         if let Some(suspicions) = &mut self.suspicions {
             suspicions.on_reduction(cause == Cause::Timeout, now);
         }
@@ -313,17 +318,26 @@ impl Composed {
     /// The acknowledgement that begins this has just delivered `delivered` segments.
     pub(super) fn begin_reduction(&mut self, stream: &Stream, delivered: u32) {
         match self.policy.reduction {
-            Reduction::AtOnce if self.policy.halves_as_ns2(&self.control) => {
-                self.window = self.policy.halving.halved(self.window);
-            }
-            // Westwood may compute an ssthresh above the window.
-            Reduction::AtOnce => self.window.cwnd = self.window.cwnd.min(self.window.ssthresh),
+            Reduction::AtOnce => self.reduce_at_once(),
             Reduction::ByControl => {}
             Reduction::Proportional => {
                 self.recovery.reduced_from = self.window.cwnd.max(2.0).ceil() as u32;
                 let outstanding = stream.board.outstanding();
                 self.recovery.prr.begin(outstanding, stream.board.sacked(), delivered);
             }
+        }
+    }
+
+    /// Lets the window go down to ssthresh at once, unless the congestion control sets the window.
+    pub(super) fn reduce_at_once(&mut self) {
+        if self.policy.reduction == Reduction::ByControl {
+            return;
+        }
+        if self.policy.halves_as_ns2(&self.control) {
+            self.window = self.policy.halving.halved(self.window);
+        } else {
+            // Westwood may compute an ssthresh above the window.
+            self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
         }
     }
 

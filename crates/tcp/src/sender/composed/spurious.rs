@@ -178,8 +178,8 @@ impl<O: Observer> AckContext<'_, '_, O> {
         }
     }
 
-    /// Responds to a spurious reduction by RFC 4015, steps 8, 9 and 11; there is no ECN here. RFC 4015
-    /// covers timeouts only. The response to a spurious fast retransmit is the same, except for the
+    /// Responds to a spurious reduction by RFC 4015, steps 8, 9 and 11. The ledger undoes no reduction that
+    /// a mark of the path supports. RFC 4015 covers timeouts only. The response to a spurious fast retransmit is the same, except for the
     /// timer. Returns whether a reduction was undone.
     fn respond(&mut self, watched: Option<ReductionId>) -> bool {
         let Some(watched) = watched else { return false };

@@ -53,9 +53,12 @@ impl<O: Observer> Step<'_, O> {
         let Step { sender, stream, now, .. } = self;
         let now = *now;
         sender.detector.on_timeout(first, &view);
-        // RFC 5681, section 3.1: a second timeout for the same data leaves ssthresh alone.
-        if first || sender.policy.halves_as_ns2(&sender.control) {
+        // RFC 5681, section 3.1: a second timeout for the same data leaves ssthresh alone. So does the
+        // first one after a mark in the same window of data (RFC 3168, section 6.1.2).
+        if sender.policy.halves_as_ns2(&sender.control) {
             sender.reduce(stream, Cause::Timeout, now);
+        } else if first {
+            sender.reduce_for_loss(stream, Cause::Timeout, now);
         } else {
             sender.record_reduction(stream, Cause::Timeout, Snapshot::default(), now);
         }

@@ -193,6 +193,7 @@ impl<O: Observer> Step<'_, O> {
         let rest = sender.before(stream, snapshot.unwrap_or_default());
         let saved = Saved { window: sender.window, rest };
         sender.ledger.begin(Cause::FastRetransmit, Basis::Confirmed, saved, now);
+        sender.marks.on_loss(stream.nxt());
         if let Some(suspicions) = &mut sender.suspicions {
             suspicions.on_reduction(false, now);
         }
@@ -248,6 +249,9 @@ impl<O: Observer> Step<'_, O> {
     /// Handles the undoing of a reduction in the ledger.
     pub(super) fn on_undo(&mut self, undo: &Undo<Before>) {
         let last = self.sender.ledger.last_began();
+        if undo.last {
+            self.sender.marks.on_undo();
+        }
         if let Some(suspicions) = self.sender.suspicions.as_mut().filter(|_| undo.last) {
             suspicions.on_undo(undo.saved.window.cwnd, last);
         }

@@ -67,6 +67,8 @@ pub(crate) enum Basis {
     Confirmed,
     /// Segments were too large for the path. Nothing was lost to congestion.
     Mtu,
+    /// A mark of the path (ECN). Nothing is retransmitted under it.
+    Mark,
 }
 
 /// Evidence that a reduction is spurious.
@@ -112,6 +114,8 @@ struct Reduction<T> {
     spurious: bool,
     /// Number of suspicions that confirm it.
     confirmations: u32,
+    /// Whether a mark of the path reports congestion in its window of data. Then it is never undone.
+    marked: bool,
     /// Whether it no longer stands, because it was spurious and nothing confirms it. Evidence may
     /// still refer to it.
     undone: bool,
@@ -132,13 +136,13 @@ impl<T> Reduction<T> {
     /// only one confirmation.
     fn is_weakly_confirmed(&self, since: Instant) -> bool {
         let early = self.basis == Basis::Early && !self.undone;
-        early && self.confirmations == 1 && self.began >= since
+        early && self.confirmations == 1 && !self.marked && self.began >= since
     }
 
     /// Returns whether no grounds for it are left. For a timeout, DSACKs must also report all of its
     /// retransmissions.
     fn is_unsupported(&self) -> bool {
-        self.confirmations == 0 && (self.cause != Cause::Timeout || self.spurious)
+        self.confirmations == 0 && !self.marked && (self.cause != Cause::Timeout || self.spurious)
     }
 }
 
@@ -178,7 +182,7 @@ impl<T: Inherit> Ledger<T> {
         }
         let id = self.next;
         self.next = ReductionId(id.0 + 1);
-        if basis != Basis::Confirmed {
+        if !matches!(basis, Basis::Confirmed | Basis::Mark) {
             self.current = Some(id);
         }
         self.reductions.push_back(Reduction {
@@ -192,6 +196,7 @@ impl<T: Inherit> Ledger<T> {
             barred: false,
             spurious: false,
             confirmations: 0,
+            marked: basis == Basis::Mark,
             undone: false,
         });
         id
@@ -232,6 +237,10 @@ impl<T: Inherit> Ledger<T> {
         evidence: Evidence,
         now: Instant,
     ) -> Option<Undo<T>> {
+        let later_is_marked = || self.reductions.iter().any(|later| later.id >= id && later.marked);
+        if evidence == Evidence::Original && later_is_marked() {
+            return None;
+        }
         let at = self.reductions.iter().position(|reduction| match evidence {
             Evidence::Original => {
                 reduction.id >= id && reduction.basis != Basis::Confirmed && !reduction.spurious
@@ -244,7 +253,7 @@ impl<T: Inherit> Ledger<T> {
             Evidence::Duplicate => {
                 reduction.reported += 1;
                 let all = reduction.reported >= reduction.resent;
-                if reduction.barred || reduction.spurious || !all {
+                if reduction.barred || reduction.marked || reduction.spurious || !all {
                     return None;
                 }
                 reduction.spurious = true;
@@ -297,6 +306,14 @@ impl<T: Inherit> Ledger<T> {
         let last = self.reductions.iter_mut().rfind(|reduction| reduction.stands_for_loss())?;
         last.confirmations += 1;
         Some(last.id)
+    }
+
+    /// Records that a mark of the path supports the last reduction that stands.
+    pub(crate) fn support_last_by_mark(&mut self) {
+        let last = self.reductions.iter_mut().rfind(|reduction| reduction.stands_for_loss());
+        if let Some(last) = last {
+            last.marked = true;
+        }
     }
 
     /// Returns the time of the last reduction that responds to a loss and still stands.

@@ -221,10 +221,10 @@ impl Suspicions {
         self.list.range(from..).filter(fresh)
     }
 
-    /// Records that a reduction of the window begins: at once after a `timeout`, otherwise over a round
-    /// trip.
-    pub(crate) fn on_reduction(&mut self, timeout: bool, now: Instant) {
-        self.covered_until = Some(if timeout { now } else { Instant::MAX });
+    /// Records that a reduction of the window begins: `at_once`, after a timeout or a mark, otherwise over a
+    /// round trip.
+    pub(crate) fn on_reduction(&mut self, at_once: bool, now: Instant) {
+        self.covered_until = Some(if at_once { now } else { Instant::MAX });
         self.fresh = 0;
     }
 

@@ -329,6 +329,15 @@ impl Tables {
         Some((n, if again { Dropped::Burst } else { Dropped::Extreme }))
     }
 
+    /// Halves the window because of a mark of the path, and memorizes the packets in flight, so that drops
+    /// of them do not halve it again (lines 8 to 10).
+    pub(crate) fn on_mark(&mut self) {
+        self.lists.memorize();
+        self.extreme_reached = false;
+        self.window.cwnd = (self.window.cwnd / 2.0).max(MIN_CWND);
+        self.window.ssthresh = self.window.cwnd;
+    }
+
     /// Returns the time of the next drop or of the end of the slowdown, whichever comes first.
     pub(crate) fn next_event(&mut self, now: Instant) -> Option<Instant> {
         let wait = self.mxrtt + TIME_RESOLUTION;

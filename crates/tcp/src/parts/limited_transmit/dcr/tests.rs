@@ -36,6 +36,7 @@ fn acknowledge(sender: &mut Sender, una: u64, to: u64, ms: u64) -> usize {
         dsack: None,
         duplicate: to > una,
         rtx: false,
+        ece: false,
         echo: None,
     };
     sender.on_ack(ack, Instant::from_millis(ms), &mut ());

@@ -1,0 +1,15 @@
+//! Packets as a link sees them.
+
+use crate::Direction;
+
+/// Packet that is offered to a link with [`Link::offer_packet`](crate::Link::offer_packet).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Size on the wire, in octets.
+    pub bytes: u32,
+    /// Direction within its flow.
+    pub direction: Direction,
+    /// Whether the packet is ECN-capable: its ECN field has ECT(0), ECT(1) or already CE (RFC 3168,
+    /// section 5).
+    pub ect: bool,
+}

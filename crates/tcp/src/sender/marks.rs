@@ -1,0 +1,82 @@
+//! The windows of data for which the window has been reduced (RFC 3168, section 6.1.2): "the TCP sender's
+//! congestion window should be reduced only once in response to a series of dropped and/or CE packets
+//! from a single window of data".
+
+/// The last reduction of the window that stands, and the CWR flag that it requires.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Marks {
+    /// Stream offset behind SND.NXT at the time of the reduction. An ECE on an acknowledgement below it
+    /// may precede the arrival of CWR.
+    until: u64,
+    /// Whether a mark caused the reduction.
+    by_mark: bool,
+    /// Whether the next new data carries CWR.
+    cwr_due: bool,
+}
+
+impl Marks {
+    /// Records a reduction because of a loss, with this SND.NXT.
+    pub(super) fn on_loss(&mut self, nxt: u64) {
+        *self = Self { until: nxt + 1, by_mark: false, cwr_due: true };
+    }
+
+    /// Records a reduction because of a mark, with this SND.NXT.
+    pub(super) fn on_mark(&mut self, nxt: u64) {
+        *self = Self { until: nxt + 1, by_mark: true, cwr_due: true };
+    }
+
+    /// Handles the undoing of the last reduction, which withdraws its CWR. Reductions because of a mark
+    /// are never undone.
+    pub(super) fn on_undo(&mut self) {
+        if !self.by_mark {
+            *self = Self::default();
+        }
+    }
+
+    /// Returns whether an ECE on an acknowledgement of `una` belongs to a window of data for which the
+    /// window has been reduced.
+    pub(super) fn are_answered(&self, una: u64) -> bool {
+        una < self.until
+    }
+
+    /// Returns whether a loss, with everything below `una` acknowledged, is in a window of data for which
+    /// a mark has reduced the window.
+    pub(super) fn answer_loss(&self, una: u64) -> bool {
+        self.by_mark && una + 1 < self.until
+    }
+
+    /// Returns whether the next new data carries CWR, and clears that.
+    pub(super) fn take_cwr(&mut self) -> bool {
+        std::mem::take(&mut self.cwr_due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ece_counts_once_the_segment_with_cwr_is_acknowledged_and_a_loss_of_it_counts() {
+        let mut marks = Marks::default();
+        assert!(!marks.are_answered(0) && !marks.answer_loss(0));
+        marks.on_mark(5000);
+        assert_eq!([0, 5000, 5001].map(|una| marks.are_answered(una)), [true, true, false]);
+        assert_eq!([0, 4999, 5000].map(|una| marks.answer_loss(una)), [true, true, false]);
+        marks.on_loss(9000);
+        assert_eq!([5001, 9000, 9001].map(|una| marks.are_answered(una)), [true, true, false]);
+        assert!(!marks.answer_loss(5001), "a loss after a reduction by a loss is not its concern");
+    }
+
+    #[test]
+    fn cwr_is_sent_once_and_an_undo_withdraws_it() {
+        let mut marks = Marks::default();
+        marks.on_loss(5000);
+        assert_eq!([marks.take_cwr(), marks.take_cwr()], [true, false]);
+        marks.on_loss(5000);
+        marks.on_undo();
+        assert!(!marks.take_cwr() && !marks.are_answered(0));
+        marks.on_mark(5000);
+        marks.on_undo();
+        assert!(marks.are_answered(0) && marks.take_cwr(), "a mark stands");
+    }
+}
