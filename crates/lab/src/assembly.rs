@@ -5,7 +5,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_measure::{LinkId, MeasuredSource, Measurement};
 use unruffled_path::{ConfigError, Direction};
 use unruffled_sim::{App, Route, Simulation, SourceConfig, Topology};
-use unruffled_tcp::{Config, Variant};
+use unruffled_tcp::{Config, EcnMode, Variant};
 use unruffled_units::Instant;
 
 use unruffled_scenario::{Scenario, Traffic};
@@ -133,6 +133,7 @@ impl<'a> Builder<'a> {
                 _ => scenario.sender.mss,
             },
             start,
+            ecn: scenario.sender.ecn == EcnMode::Request && !matches!(app, App::Datagrams { .. }),
         });
         let (forward, reverse) = self.routes(group, source)?;
         let receive_buffer = match group.window {

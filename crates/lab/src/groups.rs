@@ -85,7 +85,10 @@ fn group_line(runs: &VariantRuns, group: &str, scale: Scale) -> Vec<String> {
 /// Returns a table with a line for each variant and link that is busy or drops packets; none if there
 /// is one flow, or no such link.
 pub(crate) fn busy_links(comparison: &Comparison) -> Option<TextTable> {
-    let heads = vec!["variant", "link", "used %", "dropped %", "queue"];
+    let mut heads = vec!["variant", "link", "used %", "dropped %", "queue"];
+    let all = comparison.variants.iter().flat_map(|runs| &runs.records);
+    let marks = all.flat_map(|record| &record.links).any(|link| link.marked_packets > 0);
+    heads.extend(marks.then_some("marked %"));
     let mut lines = Vec::new();
     for runs in &comparison.variants {
         for link in names(runs, |record| record.links.iter().map(|link| link.name.as_str())) {
@@ -97,13 +100,16 @@ pub(crate) fn busy_links(comparison: &Comparison) -> Option<TextTable> {
             let dropped = mean(|link| link.drop_rate);
             let queue = mean(|link| link.queue_mean);
             if used >= MIN_UTILISATION || dropped > 0.0 {
-                lines.push(vec![
+                let mut line = vec![
                     runs.name.clone(),
                     link.to_owned(),
                     number(100.0 * used, 1),
                     number(100.0 * dropped, 2),
                     number(queue, 1),
-                ]);
+                ];
+                let marked = mean(|link| share(link.marked_packets, link.offered_packets));
+                line.extend(marks.then(|| number(100.0 * marked, 2)));
+                lines.push(line);
             }
         }
     }

@@ -77,6 +77,8 @@ enum Extract {
     Number(fn(&RunRow) -> f64),
     /// A number that some senders do not have.
     Optional(fn(&RunRow) -> Option<f64>),
+    /// A count that some senders do not have.
+    OptionalCount(fn(&RunRow) -> Option<u64>),
 }
 
 /// A kernel counter: its group and its name, as in `nstat` and linux/snmp.h.
@@ -89,12 +91,13 @@ impl Metric {
             Extract::Count { get, .. } => Value::Count(get(row)),
             Extract::Number(get) => Value::Measured(Some(get(row))),
             Extract::Optional(get) => Value::Measured(get(row)),
+            Extract::OptionalCount(get) => get(row).map_or(Value::Measured(None), Value::Count),
         }
     }
 
     /// Returns whether there are senders without this metric.
     pub(crate) fn is_optional(&self) -> bool {
-        matches!(self.extract, Extract::Optional(_))
+        matches!(self.extract, Extract::Optional(_) | Extract::OptionalCount(_))
     }
 
     /// Returns whether the metric is a count.
@@ -290,6 +293,27 @@ pub(crate) const DSACKS: Metric = count(
     &[ext("TCPDSACKRecv"), ext("TCPDSACKOfoRecv")],
 );
 
+/// Data segments that the path marked with CE.
+pub(crate) const MARKED: Metric = Metric {
+    name: "marked_segments",
+    short: "CE",
+    heading: "Marked CE",
+    unit: Unit::Times,
+    extract: Extract::OptionalCount(|row| Some(row.flow.ecn?.marked_segments)),
+};
+
+/// Reductions of the window because of marks.
+pub(crate) const ECN_REDUCTIONS: Metric = Metric {
+    name: "ecn_reductions",
+    short: "ECN",
+    heading: "ECN reductions",
+    unit: Unit::Times,
+    extract: Extract::OptionalCount(|row| row.flow.ecn?.ecn_reductions),
+};
+
+/// The metrics that follow [`METRICS`] in JSON and CSV where the senders request ECN.
+pub const ECN_METRICS: [Metric; 2] = [MARKED, ECN_REDUCTIONS];
+
 /// The metrics of a [`RunRow`], in the order of its fields in JSON and CSV.
 pub const METRICS: [Metric; 17] = [
     DURATION,
@@ -313,11 +337,12 @@ pub const METRICS: [Metric; 17] = [
 
 impl Serialize for RunRow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut row = serializer.serialize_struct("RunRow", 3 + METRICS.len())?;
+        let ecn = if self.flow.ecn.is_some() { &ECN_METRICS[..] } else { &[] };
+        let mut row = serializer.serialize_struct("RunRow", 3 + METRICS.len() + ecn.len())?;
         row.serialize_field("scenario", &self.scenario)?;
         row.serialize_field("variant", &self.variant)?;
         row.serialize_field("seed", &self.seed)?;
-        for metric in &METRICS {
+        for metric in METRICS.iter().chain(ecn) {
             row.serialize_field(metric.name, &metric.of(self))?;
         }
         row.end()

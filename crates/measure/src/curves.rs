@@ -60,7 +60,9 @@ impl Curves {
                 (
                     Quantity::Cwnd,
                     End::Sender,
-                    Event::Acknowledged { cwnd, .. } | Event::Timeout { cwnd },
+                    Event::Acknowledged { cwnd, .. }
+                    | Event::Timeout { cwnd }
+                    | Event::EcnReduction { cwnd },
                 ) => {
                     curve.sample(now, interval, cwnd);
                 }

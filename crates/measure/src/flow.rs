@@ -5,7 +5,7 @@ use unruffled_units::{Duration, Instant};
 
 use crate::deliveries::Deliveries;
 use crate::time_mean::TimeMean;
-use crate::{End, FlowRecord, SenderMeans};
+use crate::{EcnCounts, End, FlowRecord, SenderMeans};
 
 /// Counters of one source, from the end of the warm-up on.
 ///
@@ -42,6 +42,14 @@ impl FlowMeter {
     #[must_use]
     pub(crate) fn with_deliveries(self) -> Self {
         Self { deliveries: Some(Box::default()), ..self }
+    }
+
+    /// Counts marks and the reductions because of them, if `ecn`.
+    #[must_use]
+    pub fn with_ecn(mut self, ecn: bool) -> Self {
+        let none = EcnCounts { marked_segments: 0, ecn_reductions: Some(0) };
+        self.counts.ecn = ecn.then_some(none);
+        self
     }
 
     /// Records that a new connection of this source begins.
@@ -92,6 +100,12 @@ impl FlowMeter {
                 sending.timeouts += 1;
                 self.cwnd.set(cwnd, now);
             }
+            (End::Sender, Event::EcnReduction { cwnd }) => {
+                self.cwnd.set(cwnd, now);
+                if let Some(EcnCounts { ecn_reductions: Some(count), .. }) = &mut self.counts.ecn {
+                    *count += 1;
+                }
+            }
             (End::Sender, Event::LossProbe) => sending.loss_probes += 1,
             (End::Sender, Event::SpuriousReduction { cause }) => match cause {
                 Cause::Timeout => sending.false_timeouts += 1,
@@ -137,6 +151,13 @@ impl FlowMeter {
     /// Records that the path dropped a segment.
     pub fn dropped(&mut self, now: Instant, segment: &Segment) {
         self.counts.path.dropped_segments += u64::from(segment.len > 0 && now >= self.from);
+    }
+
+    /// Records that the path marked a segment with CE.
+    pub fn marked(&mut self, now: Instant, segment: &Segment) {
+        if let Some(ecn) = &mut self.counts.ecn {
+            ecn.marked_segments += u64::from(segment.len > 0 && now >= self.from);
+        }
     }
 
     /// Records that a packet without TCP was sent.

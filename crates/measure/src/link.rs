@@ -92,6 +92,7 @@ impl LinkMeter {
             counts.dropped_packets += u64::from(measured(at));
             return;
         }
+        counts.marked_packets += u64::from(outcome.marked && measured(at));
         if outcome.verdict == Verdict::Drop(DropCause::Loss) {
             counts.lost_packets += u64::from(measured(at));
         }
@@ -230,6 +231,7 @@ mod tests {
                 verdict: Verdict::Deliver(departed),
                 duplicate: false,
                 detoured: false,
+                marked: false,
                 waited: Duration::from_millis(n),
                 departed,
             };

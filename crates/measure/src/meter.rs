@@ -20,6 +20,8 @@ pub struct MeasuredSource {
     pub mss: u32,
     /// Start of its traffic.
     pub start: Instant,
+    /// Whether its sender requests ECN.
+    pub ecn: bool,
 }
 
 /// Settings of a measurement: what a [`Meter`] and [`LinkMeters`](crate::LinkMeters) count.
@@ -56,6 +58,7 @@ const PAST_FLOW: u32 = 1 << 31;
 ///     sender: "udp".to_owned(),
 ///     mss: 200,
 ///     start,
+///     ecn: false,
 /// };
 /// let plan = Measurement { measured: (start, end), sources: vec![source], ..Measurement::default() };
 /// let mut meter = Meter::new(plan);
@@ -88,7 +91,7 @@ impl Meter {
         let sources = plan.sources.iter().map(|s| (format!("{}-{}", s.group, s.number), s.mss));
         let curves = Curves::new(&plan.series, plan.interval, sources);
         Self {
-            flows: plan.sources.iter().map(|_| flow()).collect(),
+            flows: plan.sources.iter().map(|source| flow().with_ecn(source.ecn)).collect(),
             sources: Vec::new(),
             latest: vec![u32::MAX; plan.sources.len()],
             detailed: curves.is_some() || plan.deliveries,
@@ -190,6 +193,14 @@ impl Monitor for Meter {
         // Drops after several links are reported ahead of time.
         if let Some(flow) = self.flows.get_mut(source).filter(|_| now < self.plan.measured.1) {
             flow.dropped(now, segment);
+        }
+    }
+
+    fn marked(&mut self, flow: FlowId, now: Instant, segment: &Segment) {
+        let source = self.source(flow);
+        // Marks after several links are reported ahead of time.
+        if let Some(flow) = self.flows.get_mut(source).filter(|_| now < self.plan.measured.1) {
+            flow.marked(now, segment);
         }
     }
 

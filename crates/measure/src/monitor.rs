@@ -118,6 +118,9 @@ pub trait Monitor {
     /// Called when the path drops a segment of `flow`.
     fn dropped(&mut self, _flow: FlowId, _now: Instant, _cause: DropCause, _segment: &Segment) {}
 
+    /// Called when a queue on the path marks a segment of `flow` with CE. The segment has the mark.
+    fn marked(&mut self, _flow: FlowId, _now: Instant, _segment: &Segment) {}
+
     /// Called when a packet without TCP leaves the sender of `flow` or reaches its receiver, with `octets`
     /// octets of payload.
     fn datagram(&mut self, _flow: FlowId, _passage: Passage, _now: Instant, _octets: u32) {}
@@ -169,6 +172,10 @@ impl<M: Monitor + ?Sized> Monitor for &mut M {
         (**self).dropped(flow, now, cause, segment);
     }
 
+    fn marked(&mut self, flow: FlowId, now: Instant, segment: &Segment) {
+        (**self).marked(flow, now, segment);
+    }
+
     fn datagram(&mut self, flow: FlowId, passage: Passage, now: Instant, octets: u32) {
         (**self).datagram(flow, passage, now, octets);
     }
@@ -218,6 +225,11 @@ impl<A: Monitor, B: Monitor> Monitor for (A, B) {
     fn dropped(&mut self, flow: FlowId, now: Instant, cause: DropCause, segment: &Segment) {
         self.0.dropped(flow, now, cause, segment);
         self.1.dropped(flow, now, cause, segment);
+    }
+
+    fn marked(&mut self, flow: FlowId, now: Instant, segment: &Segment) {
+        self.0.marked(flow, now, segment);
+        self.1.marked(flow, now, segment);
     }
 
     fn datagram(&mut self, flow: FlowId, passage: Passage, now: Instant, octets: u32) {

@@ -49,6 +49,9 @@ pub struct FlowRecord {
     /// Means of the sender's state.
     #[serde(flatten)]
     pub means: SenderMeans,
+    /// Counts of ECN, if its sender requests ECN.
+    #[serde(flatten)]
+    pub ecn: Option<EcnCounts>,
     /// Connections opened, those before the measured time included.
     pub connections: u64,
     /// Completed transfers, for sources whose transfers end. Overlapping requests count as one.
@@ -98,6 +101,29 @@ pub struct PathCounts {
     pub out_of_order_segments: u64,
 }
 
+/// Counts of ECN; in JSON and CSV these are fields of the [`FlowRecord`] of a sender that requests ECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EcnCounts {
+    /// Data segments that the path marked with CE, counted once for each queue that marked them.
+    pub marked_segments: u64,
+    /// Reductions of the window because of marks; `None` for a kernel, which does not count them.
+    pub ecn_reductions: Option<u64>,
+}
+
+impl EcnCounts {
+    /// Returns the sum of the counts of the flows that have any.
+    fn sum(flows: &[&FlowRecord]) -> Option<Self> {
+        let counts = flows.iter().filter_map(|flow| flow.ecn);
+        counts.reduce(|sum, counts| Self {
+            marked_segments: sum.marked_segments + counts.marked_segments,
+            ecn_reductions: match (sum.ecn_reductions, counts.ecn_reductions) {
+                (Some(sum), Some(count)) => Some(sum + count),
+                _ => None,
+            },
+        })
+    }
+}
+
 /// Means of the state of a flow's sender; in JSON and CSV these are fields of the [`FlowRecord`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SenderMeans {
@@ -122,6 +148,9 @@ pub struct LinkRecord {
     pub dropped_packets: u64,
     /// Packets lost on the link.
     pub lost_packets: u64,
+    /// Packets that the queue marked with CE. JSON lacks it if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub marked_packets: u64,
     /// Octets sent. Those of a packet count when its last bit has left.
     pub sent_bytes: u64,
     /// Share of the packets offered that the queue dropped, from 0 to 1.
@@ -130,6 +159,10 @@ pub struct LinkRecord {
     pub utilisation: Option<f64>,
     /// Mean over time of the number of packets in the queue, without the one in service.
     pub queue_mean: f64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Quantity that a time series shows. Scenarios request it by [`name`](Self::name).
@@ -226,6 +259,7 @@ impl FlowRecord {
                 fa_ratio: mean(|flow| flow.means.fa_ratio),
                 srtt_mean_s: mean(|flow| flow.means.srtt_mean_s),
             },
+            ecn: EcnCounts::sum(flows),
             connections: count(|flow| flow.connections),
             transfers: count(|flow| flow.transfers),
             transfer_mean_s: mean(|flow| flow.transfer_mean_s),

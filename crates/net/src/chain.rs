@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use unruffled_path::{
-    ConfigError, Direction, DropCause, Link, LinkConfig, Outcome, Ticket, Verdict,
+    ConfigError, Direction, DropCause, Link, LinkConfig, Outcome, Packet, Ticket, Verdict,
 };
 use unruffled_resequence::{Config as Resequence, Counters as Resequenced, Packet as Facts};
 use unruffled_units::Instant;
@@ -43,6 +43,14 @@ impl From<(&LinkConfig, Option<Resequence>, u64)> for SeededLink {
 pub trait Carried: Clone {
     /// Returns the facts by which a resequencer orders it, or `None` if it passes at once.
     fn facts(&self) -> Option<Facts>;
+
+    /// Returns whether it is ECN-capable (RFC 3168).
+    fn is_ect(&self) -> bool {
+        false
+    }
+
+    /// Marks it with CE, if it is ECN-capable.
+    fn mark(&mut self) {}
 }
 
 /// Counts of the packets so far.
@@ -63,6 +71,8 @@ pub struct Counts {
     pub delayed: u64,
     /// Copies that a link made.
     pub duplicated: u64,
+    /// Packets that a queue marked with CE, counted once for each queue.
+    pub marked: u64,
 }
 
 /// Packets of type `P` on one direction of a path.
@@ -241,9 +251,15 @@ impl<P: Carried> Chain<P> {
     }
 
     /// Moves the packet to hop `next` at `at`, and on while links keep order.
-    fn cross(&mut self, packet: Crossing<P>, mut next: usize, mut at: Instant) {
+    fn cross(&mut self, mut packet: Crossing<P>, mut next: usize, mut at: Instant) {
         while let Some(hop) = self.hops.get_mut(next) {
-            let outcome = hop.link.offer(packet.bytes, self.direction, at);
+            let ect = packet.packet.is_ect();
+            let offered = Packet { bytes: packet.bytes, direction: self.direction, ect };
+            let outcome = hop.link.offer_packet(offered, at);
+            if outcome.marked {
+                packet.packet.mark();
+                self.counts.marked += 1;
+            }
             match outcome.verdict {
                 Verdict::Deliver(arrival) if hop.passes_at_once() => at = arrival,
                 _ => return self.travel(packet, next, outcome),
@@ -346,8 +362,8 @@ mod tests {
             rate: Rate::from_bps(8e6),
             delay: Duration::from_millis(10),
             queue: Some(3),
-            red: None,
             impairments,
+            ..LinkConfig::default()
         };
         SeededLink { link, resequence: None, seed: 1 }
     }

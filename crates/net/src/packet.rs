@@ -37,6 +37,49 @@ impl Carried for Box<[u8]> {
     fn facts(&self) -> Option<Facts> {
         classify(self, self.len() as u32, 0, Tunnels::default())
     }
+
+    fn is_ect(&self) -> bool {
+        ecn_field(self) != 0
+    }
+
+    fn mark(&mut self) {
+        mark(self);
+    }
+}
+
+/// CE, as the two bits of the ECN field (RFC 3168, section 5).
+const CE: u8 = 3;
+
+/// Returns the ECN field of an IP packet, and 0 for anything else.
+fn ecn_field(packet: &[u8]) -> u8 {
+    match packet {
+        [first, second, ..] if first >> 4 == 4 => second & CE,
+        // The traffic class begins in the middle of the first octet.
+        [first, second, ..] if first >> 4 == 6 => second >> 4 & CE,
+        _ => 0,
+    }
+}
+
+/// Marks an ECN-capable packet with CE. The checksum of an IPv4 header changes by as much as the word that
+/// holds the field (RFC 1624, equation 3).
+fn mark(packet: &mut [u8]) {
+    if ecn_field(packet) == 0 {
+        return;
+    }
+    if packet[0] >> 4 == 6 {
+        packet[1] |= CE << 4;
+        return;
+    }
+    let word = |packet: &[u8], at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
+    let before = word(packet, 0);
+    packet[1] |= CE;
+    if packet.len() < 12 {
+        return;
+    }
+    let sum = u32::from(!word(packet, 10)) + u32::from(!before) + u32::from(word(packet, 0));
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    packet[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
 }
 
 #[cfg(test)]
@@ -71,6 +114,34 @@ mod tests {
         }
         for to in ["ff02::2", "ff02::16", "fe80::1", "::"] {
             assert!(!is_carried(&v6(to)), "{to}");
+        }
+    }
+
+    /// Returns the ones' complement sum over an IPv4 header, 0xffff if its checksum is right.
+    fn header_sum(packet: &[u8]) -> u32 {
+        let words = packet[..20].chunks(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])));
+        let sum: u32 = words.sum();
+        (sum & 0xffff) + (sum >> 16)
+    }
+
+    #[test]
+    fn a_mark_sets_ce_in_ecn_capable_packets_and_keeps_the_header_checksum() {
+        for field in 0..4_u8 {
+            for dscp in [0, 0xb8_u8] {
+                let mut packet: Box<[u8]> = v4([10, 0, 0, 2]).into();
+                packet[1] = dscp | field;
+                let checksum = !(header_sum(&packet) as u16);
+                packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+                assert_eq!(header_sum(&packet), 0xffff);
+                assert_eq!(packet.is_ect(), field != 0);
+                packet.mark();
+                assert_eq!(packet[1], dscp | if field == 0 { 0 } else { 3 });
+                assert_eq!(header_sum(&packet), 0xffff, "{field}, {dscp}");
+            }
+            let mut packet: Box<[u8]> = v6("fd00::2").into();
+            packet[1] = 0x80 | field << 4 | 0x05;
+            packet.mark();
+            assert_eq!(packet[1], 0x85 | if field == 0 { 0 } else { 0x30 });
         }
     }
 

@@ -13,6 +13,7 @@ use unruffled_lab::statistics::Estimate;
 use unruffled_measure::share;
 use unruffled_net::{Lateness, MAX_TOLERABLE_LATENESS, Pair, Report as EmulatorReport, SeededLink};
 use unruffled_nfqueue::{Learnt, Report};
+use unruffled_tcp::EcnMode;
 use unruffled_units::count;
 
 use crate::competitor::release;
@@ -246,6 +247,9 @@ impl Course<'_> {
                 }
                 let (mut row, trace) = outcome.into_row(self.scenario);
                 row.loss_rate = share(counts.dropped + counts.lost, counts.offered);
+                if self.scenario.sender.ecn == EcnMode::Request {
+                    row.flow.ecn.get_or_insert_default().marked_segments = counts.marked;
+                }
                 row.out_of_order_rate = share(counts.overtaken, counts.delivered);
                 Ok((row, trace))
             });

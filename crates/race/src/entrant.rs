@@ -12,7 +12,7 @@ use rustix::net::{AddressFamily, SocketType, ipproto, socket, sockopt};
 use unruffled_kernel::Growth;
 use unruffled_lab::Scenario;
 use unruffled_net::{Namespace, Pair, Statistics};
-use unruffled_tcp::Variant;
+use unruffled_tcp::{EcnMode, Variant};
 use unruffled_wire::driver::Driver;
 use unruffled_wire::stream;
 
@@ -102,6 +102,9 @@ impl<'a> Entrant<'a> {
                     // `attach --default` does the same. `task.sysctls` may override it.
                     network.namespace().sysctl("net.ipv4.tcp_timestamps", "0")?;
                 }
+                if scenario.sender.ecn == EcnMode::Request {
+                    network.namespace().sysctl("net.ipv4.tcp_ecn", "1")?;
+                }
                 for (key, value) in task.sysctls {
                     network.namespace().sysctl(key, value)?;
                 }
@@ -163,7 +166,7 @@ impl<'a> Entrant<'a> {
             Sender::Ours(driver) => {
                 let handle = driver.handle();
                 let expected = length.expected(scenario);
-                let watch = Watch::new(handle.now(), expected, scenario.sender.mss);
+                let watch = Watch::new(handle.now(), expected, &scenario.sender);
                 let watcher = Arc::clone(&watch);
                 handle.with(|stack| {
                     stack.watch(Some(Box::new(move |_, now, event| {

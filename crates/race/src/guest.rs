@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use unruffled_lab::Scenario;
 use unruffled_net::{Namespace, Side, real_time};
-use unruffled_tcp::{Config, IpVersion, Variant};
+use unruffled_tcp::{Config, EcnMode, IpVersion, Variant};
 use unruffled_wire::device::Tun;
 use unruffled_wire::driver::Driver;
 use unruffled_wire::stack::{Stack, StackConfig};
@@ -70,6 +70,9 @@ fn connection(scenario: &Scenario, role: Role) -> Config {
         c.rto.max = sender.rto.max;
         c.ns2.duplicates = sender.ns2.duplicates;
         c.ns2.pipe = sender.ns2.pipe;
+        if sender.ecn == EcnMode::Request && role == Role::Sender {
+            c.ecn = EcnMode::Request;
+        }
         c.timestamps.offer = sender.timestamps.offer || role == Role::Receiver;
         // A bulk transfer lasts until the race ends.
         c.nagle = false;

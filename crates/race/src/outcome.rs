@@ -7,7 +7,7 @@ use unruffled_lab::Scenario;
 use unruffled_lab::record::{RunRow, Trace};
 use unruffled_measure::{End, FlowId, FlowMeter, Monitor, Recorder};
 use unruffled_net::Statistics;
-use unruffled_tcp::Event;
+use unruffled_tcp::{Config, EcnMode, Event};
 use unruffled_units::{Duration, Instant};
 
 use crate::counters;
@@ -23,10 +23,11 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Creates a watch for a transfer of about `duration` that starts at `origin`.
-    pub(crate) fn new(origin: Instant, duration: Duration, mss: u32) -> Arc<Mutex<Self>> {
-        let meter = FlowMeter::default();
-        let recorder = Recorder::new(duration, Duration::ZERO, mss);
+    /// Creates a watch for a transfer of about `duration` that starts at `origin`, by a stack with the
+    /// settings of `sender`.
+    pub(crate) fn new(origin: Instant, duration: Duration, sender: &Config) -> Arc<Mutex<Self>> {
+        let meter = FlowMeter::default().with_ecn(sender.ecn == EcnMode::Request);
+        let recorder = Recorder::new(duration, Duration::ZERO, sender.mss);
         Arc::new(Mutex::new(Self { origin, meter, recorder }))
     }
 

@@ -1,8 +1,10 @@
 //! The links of a scenario file: by name, with the impairments of their packets.
 
-use unruffled_path::{Applies, ConfigError, Distribution, Impairment, LinkConfig, Red, Times};
+use unruffled_path::{
+    Applies, ConfigError, Distribution, Impairment, LinkConfig, MarkAbove, Red, Times,
+};
 use unruffled_resequence::Config as Resequence;
-use unruffled_units::{Duration, Instant, Rate, hint};
+use unruffled_units::{Duration, Instant, Rate, count, hint};
 
 use super::Hop;
 use super::keys::Keys;
@@ -70,6 +72,7 @@ fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
     let delay = k.required(&key, delay, "\"50 ms\"")?;
     let queue = k.count(&format!("{at}.queue"), 1, 10_000_000)?.map(|n| n as u32);
     let red = red(k, &format!("{at}.red"), rate)?;
+    let mark_above = mark_above(k, at, rate, red.is_some())?;
     let mut impairments = Vec::new();
     for kind in KINDS {
         let at = format!("{at}.{kind}");
@@ -78,7 +81,7 @@ fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
             impairments.push(limited_in_time(k, &at, impairment)?);
         }
     }
-    Ok(LinkConfig { rate, delay, queue, red, impairments })
+    Ok(LinkConfig { rate, delay, queue, red, mark_above, impairments })
 }
 
 /// Reads the RED queue of a link of this `rate`, if the file has the table.
@@ -98,9 +101,39 @@ fn red(k: &mut Keys, at: &str, rate: Option<Rate>) -> Result<Option<Red>, Error>
     let key = format!("{at}.mean_packet");
     let mean_packet = k.count(&key, 1, 65_536)?.map_or(default.mean_packet, |n| n as u32);
     let max_p = k.fraction(&format!("{at}.max_p"))?.unwrap_or(default.max_p);
-    let red = Red { min, max, weight, gentle, bytes, mean_packet, max_p };
+    let ecn = k.switch(&format!("{at}.ecn"))?.unwrap_or(default.ecn);
+    let key = format!("{at}.mark_p");
+    let mark_p = k.fraction(&key)?;
+    if mark_p.is_some() && !ecn {
+        return Err(k.wrong(&key, format!("expected {at}.ecn = true as well")));
+    }
+    let mark_p = mark_p.unwrap_or(default.mark_p);
+    let red = Red { min, max, weight, gentle, bytes, mean_packet, max_p, ecn, mark_p };
     red.check().map_err(|e| wrong_field(k, at, &e))?;
     Ok(Some(red))
+}
+
+/// Reads the threshold of step marking of a link of this `rate`: a number of packets, or a time.
+fn mark_above(
+    k: &mut Keys,
+    at: &str,
+    rate: Option<Rate>,
+    red: bool,
+) -> Result<Option<MarkAbove>, Error> {
+    let key = format!("{at}.mark_above");
+    let threshold = match k.count(&key, 0, 10_000_000) {
+        Ok(packets) => packets.map(|packets| MarkAbove::Packets(packets as u32)),
+        Err(_) => k.duration(&key).map(|time| time.map(MarkAbove::Delay)).map_err(|_| {
+            k.wrong(&key, "expected packets from 0 to 10000000 or a time such as \"5 ms\"")
+        })?,
+    };
+    if threshold.is_some() && rate.is_none() {
+        return Err(k.wrong(&key, "expected a link with a rate"));
+    }
+    if threshold.is_some() && red {
+        return Err(k.wrong(&key, "expected either this or red, which marks with red.ecn"));
+    }
+    Ok(threshold)
 }
 
 /// Reads the resequencer at the far end of a link: `true`, or a table of its bounds.
@@ -309,6 +342,10 @@ pub(super) fn in_words(link: &LinkConfig, resequence: Option<&Resequence>) -> St
         None => {}
     }
     parts.extend(link.red.as_ref().map(red_in_words));
+    parts.extend(link.mark_above.map(|threshold| match threshold {
+        MarkAbove::Packets(packets) => format!("marks above {}", count(packets, "packet")),
+        MarkAbove::Delay(delay) => format!("marks above {delay} of wait"),
+    }));
     parts.extend(link.impairments.iter().map(impairment_in_words));
     parts.extend(resequence.map(resequence_in_words));
     parts.join(", ")
@@ -326,11 +363,12 @@ fn resequence_in_words(resequence: &Resequence) -> String {
 
 /// Describes the settings of a RED queue.
 fn red_in_words(red: &Red) -> String {
-    let Red { min, max, weight, gentle, bytes, mean_packet, max_p } = red;
+    let Red { min, max, weight, gentle, bytes, mean_packet, max_p, ecn, mark_p } = red;
     let unit = if *bytes { format!("× {mean_packet} B") } else { "packets".to_owned() };
     let weight = weight.map_or("weight from the link".to_owned(), |w| format!("weight {w}"));
     let gently = if *gentle { "gently " } else { "" };
-    format!("thresholds {min} and {max} {unit}, {weight}, {gently}to {}", percent(*max_p))
+    let marks = if *ecn { format!(", marks below {}", percent(*mark_p)) } else { String::new() };
+    format!("thresholds {min} and {max} {unit}, {weight}, {gently}to {}{marks}", percent(*max_p))
 }
 
 fn percent(fraction: f64) -> String {

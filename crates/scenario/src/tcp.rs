@@ -1,6 +1,6 @@
 //! The keys below `tcp`: the settings of the two ends.
 
-use unruffled_tcp::{Config, Duplicates, FastRecovery, Growth, Halving, Pipe};
+use unruffled_tcp::{Config, Duplicates, EcnMode, FastRecovery, Growth, Halving, Pipe};
 use unruffled_units::Duration;
 
 use super::keys::Keys;
@@ -86,6 +86,7 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     let pacing = k.switch("tcp.pacing")?.unwrap_or(defaults.pacing);
     let timestamps = k.switch("tcp.timestamps")?.unwrap_or(false);
     let paws = k.switch("tcp.paws")?.unwrap_or(false).then_some(Duration::ZERO);
+    let ecn = k.switch("tcp.ecn")?.unwrap_or(false);
 
     let sender = defaults.with(|c| {
         c.mss = mss as u32;
@@ -103,6 +104,7 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
         c.pacing = pacing;
         c.timestamps.offer = timestamps;
         c.timestamps.paws = paws;
+        c.ecn = if ecn { EcnMode::Request } else { EcnMode::Off };
         c.ns2.duplicates = duplicates;
         c.ns2.pipe = pipe;
         c.ns2.fast_recovery = fast_recovery;

@@ -11,7 +11,7 @@ mod gateway;
 mod plan;
 
 use unruffled_measure::{Crossing, End, FlowId, LinkId, Monitor};
-use unruffled_path::{Direction, DropCause, Link, Outcome, Ticket, Verdict};
+use unruffled_path::{Direction, DropCause, Link, Outcome, Packet as Offer, Ticket, Verdict};
 use unruffled_tcp::Segment;
 use unruffled_units::Instant;
 
@@ -234,15 +234,20 @@ impl Network {
     ) -> Progress {
         let packet = &self.packets[id as usize];
         let (way, Packet { flow, size, mut step, .. }) = (packet.way(), *packet);
+        // A mark changes it, but not whether the packet is ECN-capable.
+        let ect = packet.segment.ecn.is_ect();
         let mut at = now;
         loop {
             let Step { link: on, runs_on, .. } = self.steps[step as usize];
             let link = &mut self.hops[on.0 as usize].link;
-            let outcome = link.offer(size, way, at);
+            let outcome = link.offer_packet(Offer { bytes: size, direction: way, ect }, at);
             if self.watched {
                 let (backlog, again, outcome) = (link.backlog(), false, &outcome);
                 let crossing = Crossing { flow, at, size, backlog, resent: again, outcome };
                 monitor.crossed(on, &crossing);
+            }
+            if outcome.marked {
+                self.mark(id, at, monitor);
             }
             match outcome.verdict {
                 Verdict::Deliver(arrival) if runs_on => match self.run(step + 1, size, arrival) {
@@ -255,6 +260,14 @@ impl Network {
                 }
             }
         }
+    }
+
+    /// Marks a packet with CE, as the queue at which it arrived at `at` has decided.
+    #[cold]
+    fn mark(&mut self, id: u32, at: Instant, monitor: &mut impl Monitor) {
+        let Packet { flow, segment, .. } = &mut self.packets[id as usize];
+        segment.ecn = segment.ecn.marked();
+        monitor.marked(*flow, at, segment);
     }
 
     /// Plans the next event of a packet after a run of links that ended at `step`.

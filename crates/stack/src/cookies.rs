@@ -4,13 +4,13 @@
 //! The layout is Linux's (`net/ipv4/syncookies.c`). The initial sequence number is the peer's, plus
 //! a keyed hash of the two ends, plus two fields: the upper octet counts minutes, and the lower
 //! three octets hold an index into a table of segment sizes, hidden by a keyed hash of ends and
-//! counter. Window scale and SACK are in the low bits of the timestamp. Without timestamps a
-//! connection has neither.
+//! counter. Window scale, SACK and ECN are in the low bits of the timestamp. Without timestamps
+//! a connection has none of them.
 
 use std::hash::Hasher;
 
 use siphasher::sip::SipHasher24;
-use unruffled_tcp::{Segment, SeqNr, Timestamps};
+use unruffled_tcp::{Ecn, Segment, SeqNr, Timestamps};
 use unruffled_units::{Duration, Instant};
 
 use crate::address::{FourTuple, hash_address};
@@ -24,10 +24,11 @@ const SIZES_V4: [u16; 4] = [536, 1300, 1440, 1460];
 const SIZES_V6: [u16; 4] = [1220, 1420, 1440, 8940];
 
 const LOW_24: u32 = 0x00ff_ffff;
-/// Bits of the timestamp: four of window scale (all set: none), one of SACK, and one unused.
+/// Bits of the timestamp: four of window scale (all set: none), one of SACK, and one of ECN.
 const TIMESTAMP_BITS: u32 = 0x3f;
 const NO_SCALE: u32 = 0xf;
 const SACK: u32 = 0x10;
+const ECN: u32 = 0x20;
 
 /// Makes and checks cookies.
 #[derive(Clone)]
@@ -80,6 +81,10 @@ impl Cookies {
         Some(Segment {
             seq: SeqNr(peer_isn),
             flags: unruffled_tcp::Flags { syn: true, ..Default::default() },
+            ecn: match options {
+                Some(bits) if bits & ECN != 0 => Ecn::ECE | Ecn::CWR,
+                _ => Ecn::NONE,
+            },
             window: ack.window,
             mss: Some(mss),
             window_scale: scale.map(|scale| scale as u8),
@@ -110,13 +115,16 @@ pub(crate) fn write_options(answer: &mut Segment, syn: &Segment) {
     let Some(Timestamps { value, echo }) = answer.timestamps else {
         answer.window_scale = None;
         answer.sack_permitted = false;
+        answer.ecn = Ecn::NONE;
         return;
     };
     let scale = answer.window_scale.and(syn.window_scale).map_or(NO_SCALE, |scale| {
         // RFC 7323, section 2.3: a shift greater than 14 counts as 14.
         u32::from(scale.min(14))
     });
-    let bits = scale | if answer.sack_permitted { SACK } else { 0 };
+    let sack = if answer.sack_permitted { SACK } else { 0 };
+    let ecn = if answer.ecn.has_ece() { ECN } else { 0 };
+    let bits = scale | sack | ecn;
     let mut marked = (value & !TIMESTAMP_BITS) | bits;
     if marked > value {
         marked = marked.wrapping_sub(TIMESTAMP_BITS + 1);
@@ -186,7 +194,8 @@ mod tests {
     proptest! {
         #[test]
         fn the_acknowledgement_returns_what_was_offered(
-            seq: u32, value: u32, scale in prop::option::of(0_u8..=14), sack: bool, mss: u16,
+            seq: u32, value: u32, scale in prop::option::of(0_u8..=14), sack: bool, ecn: bool,
+            mss: u16,
             at in 0_u64..1 << 50,
         ) {
             let mut cookies = Cookies::new([1; 16]);
@@ -200,6 +209,7 @@ mod tests {
             };
             let mut answer = Segment {
                 timestamps: Some(Timestamps { value, echo: 1 }),
+                ecn: if ecn { Ecn::ECE } else { Ecn::NONE },
                 window_scale: scale.map(|_| 6),
                 sack_permitted: sack,
                 ..Segment::default()
@@ -213,6 +223,7 @@ mod tests {
             let back = back.ok_or_else(|| TestCaseError::fail("not accepted"))?;
             prop_assert_eq!((back.seq, back.window_scale), (syn.seq, scale));
             prop_assert_eq!(back.sack_permitted, sack);
+            prop_assert_eq!(back.ecn, if ecn { Ecn::ECE | Ecn::CWR } else { Ecn::NONE });
             let known = back.mss.unwrap_or(0);
             prop_assert!(known <= mss.max(536));
         }

@@ -54,6 +54,8 @@ pub struct Congestion {
     /// The duplicate threshold in force, in segments (DupThresh of RFC 6675; 3 in RFC 5681); `None`
     /// for senders without one.
     pub dupthresh: Option<u32>,
+    /// Whether both ends have agreed on ECN (RFC 3168).
+    pub ecn: bool,
     /// FlightSize: octets sent and not acknowledged (RFC 5681, section 2).
     pub flight: u64,
     /// Estimate of the segments in the network (the pipe of RFC 6675).
@@ -92,6 +94,8 @@ pub struct Repairs {
     pub timeouts: u64,
     /// Fast retransmits (RFC 5681, section 3.2).
     pub fast_retransmits: u64,
+    /// Reductions of the window because of marks of the path (RFC 3168).
+    pub ecn_reductions: u64,
     /// Segments that arrived late without a retransmission: holes that closed by themselves (RFC
     /// 4737).
     pub reordered: u64,

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use unruffled_tcp::{Flags, Segment, SeqNr, Timestamps};
+use unruffled_tcp::{Ecn, Flags, Segment, SeqNr, Timestamps};
 use unruffled_units::{Duration, Instant};
 
 use crate::address::FourTuple;
@@ -27,6 +27,8 @@ pub(crate) struct Request {
     mss: Option<u16>,
     scale: Option<u8>,
     sack: bool,
+    /// Whether all copies of the SYN request ECN.
+    ecn: bool,
     retries: u8,
     /// Whether the peer has repeated its SYN, and so the SYN-ACK was repeated.
     repeated: bool,
@@ -53,6 +55,7 @@ impl Request {
         Segment {
             seq: self.peer_isn,
             flags: Flags { syn: true, ..Flags::default() },
+            ecn: if self.ecn { Ecn::ECE | Ecn::CWR } else { Ecn::NONE },
             window: self.window,
             mss: self.mss,
             window_scale: self.scale,
@@ -86,9 +89,15 @@ impl Request {
             };
             self.scale = self.scale.filter(|_| segment.window_scale.is_some());
             self.sack &= segment.sack_permitted;
+            self.ecn &= requests_ecn(segment);
         }
         same
     }
+}
+
+/// Returns whether a SYN requests ECN (RFC 3168, section 6.1.1).
+fn requests_ecn(syn: &Segment) -> bool {
+    syn.ecn.has_ece() && syn.ecn.has_cwr()
 }
 
 /// A request whose timer has expired.
@@ -151,6 +160,7 @@ impl Requests {
             mss: syn.mss,
             scale: syn.window_scale,
             sack: syn.sack_permitted,
+            ecn: requests_ecn(syn),
             retries: 0,
             repeated: false,
             first: now,

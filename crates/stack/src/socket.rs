@@ -172,6 +172,9 @@ impl Socket {
         let done = self.connection.unacknowledged_from().saturating_sub(start);
         let done = done.min(u64::from(segment.len)) as u32;
         let mut rest = Segment { seq: segment.seq.add(done), len: segment.len - done, ..segment };
+        if rest.len == 0 {
+            rest.ecn = rest.ecn.without_data();
+        }
         if done > 0 && rest.len == 0 && !rest.flags.fin {
             // Like every acknowledgement without data: <SEQ=SND.NXT> (RFC 9293, section 3.10.7.4).
             rest.seq = segment.seq.at(self.connection.sent() - start);
@@ -323,6 +326,7 @@ impl Socket {
                 cwnd: window.cwnd,
                 ssthresh: Some(window.ssthresh).filter(|ssthresh| ssthresh.is_finite()),
                 dupthresh: connection.dupthresh(),
+                ecn: connection.is_ecn_capable(),
                 flight: connection.in_flight(),
                 pipe: connection.pipe(),
                 delivery_rate: self.tally.delivery_rate(),

@@ -27,6 +27,7 @@ impl Observer for Tally {
             }
             Event::SpuriousRetransmission { .. } => self.repairs.spurious += 1,
             Event::Timeout { .. } => self.repairs.timeouts += 1,
+            Event::EcnReduction { .. } => self.repairs.ecn_reductions += 1,
             Event::FastRetransmit => self.repairs.fast_retransmits += 1,
             Event::Reordered { length, .. } => {
                 self.repairs.reordered += 1;

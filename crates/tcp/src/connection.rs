@@ -34,7 +34,7 @@ use crate::sender::Sender;
 use crate::{Config, KeepAlive, SeqNr, Variant};
 use acknowledgement::PeerWindow;
 use challenge::ChallengeLimit;
-use ecn::EcnState;
+use ecn::{Echo, EcnState};
 use handshake::Handshake;
 use idle::Idle;
 use path_mtu::TIMESTAMPS;
@@ -91,6 +91,8 @@ pub struct Connection {
     /// Largest segment that the peer and the path allow, counted as in [`Config::mss`].
     max_segment: u32,
     error: Option<Error>,
+    /// Marks that have arrived, if any.
+    echo: Option<Box<Echo>>,
     sender: Sender,
     state: State,
     /// Whether SACK was negotiated.
@@ -139,6 +141,7 @@ impl Connection {
             numbers: InitialNumbers { ours: SeqNr(config.isn), theirs: SeqNr(0) },
             sack,
             ecn: EcnState::default(),
+            echo: None,
             clock: Clock::new(&config),
             peer_window: PeerWindow::default(),
             max_segment: config.mss,

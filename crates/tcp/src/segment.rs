@@ -101,6 +101,12 @@ impl Ecn {
         if self.is_ect() { Self(self.0 | Self::CE.0) } else { self }
     }
 
+    /// Returns the fields without those that only data may have: ECE, if it is set.
+    #[must_use]
+    pub const fn without_data(self) -> Self {
+        Self(self.0 & Self::ECE.0)
+    }
+
     /// Returns whether the segment reports anything by ECN: CE, ECE or CWR.
     #[inline]
     pub(crate) const fn has_report(self) -> bool {

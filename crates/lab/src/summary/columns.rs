@@ -69,6 +69,11 @@ pub fn columns(comparison: &Comparison) -> Vec<Column> {
         Medium::Simulation => SIMULATION,
         Medium::Wire => WIRE,
     };
+    let mut columns = columns.to_vec();
+    if comparison.variants.iter().flat_map(|runs| &runs.rows).any(|row| row.flow.ecn.is_some()) {
+        let behind_share = columns.iter().position(|c| c.short == SHARE.short).map_or(0, |i| i + 1);
+        columns.splice(behind_share..behind_share, metric::ECN_METRICS.map(mean));
+    }
     let scale = scale(comparison, &summaries(comparison));
     let scaled = |column: &Column| match column.content {
         Content::Mean(Metric { unit: Unit::BitsPerSecond, .. }) => Column {

@@ -136,7 +136,14 @@ impl Point {
             };
             simulation.add_source(source).expect("a valid source");
             let (group, sender) = ("flows".to_owned(), "it".to_owned());
-            sources.push(MeasuredSource { group, number, sender, mss: config.mss, start });
+            sources.push(MeasuredSource {
+                group,
+                number,
+                sender,
+                mss: config.mss,
+                start,
+                ecn: false,
+            });
         }
         let (warm, end) = (self.at("warmup_s"), self.at("end_s"));
         let bottleneck = ("bottleneck".to_owned(), Rate::from_bps(self.number("rate_bps")));

@@ -6,7 +6,7 @@ use etherparse::{
     IpNumber, IpSlice, Ipv4HeaderSlice, Ipv6HeaderSlice, TcpOptionElement, TcpOptionsIterator,
     TcpSlice,
 };
-use unruffled_tcp::{Flags, Segment, SeqNr, Timestamps, Unreachable};
+use unruffled_tcp::{Ecn, Flags, Segment, SeqNr, Timestamps, Unreachable};
 
 use super::packet::{Arrival, Checksums, Malformed, Packet, TooBig, Unreached};
 use super::sum;
@@ -61,11 +61,24 @@ pub fn decode(bytes: &[u8], checksums: Checksums) -> Result<Packet<'_>, Malforme
             rst: tcp.rst(),
             psh: tcp.psh(),
         },
+        ecn: ecn(&ip, &tcp),
         window: tcp.window_size(),
         ..Segment::default()
     };
     read_options(tcp.options(), &mut segment)?;
     Ok(Packet::Tcp(Arrival { from, to, segment, payload }))
+}
+
+/// Returns the ECN fields of both headers (RFC 3168, sections 5 and 6.1).
+fn ecn(ip: &IpSlice<'_>, tcp: &TcpSlice<'_>) -> Ecn {
+    let octet = match ip {
+        IpSlice::Ipv4(v4) => v4.header().slice()[1],
+        // The traffic class begins in the middle of the first octet.
+        IpSlice::Ipv6(v6) => v6.header().slice()[1] >> 4,
+    };
+    let ece = if tcp.ece() { Ecn::ECE } else { Ecn::NONE };
+    let cwr = if tcp.cwr() { Ecn::CWR } else { Ecn::NONE };
+    Ecn::from_ip(octet) | ece | cwr
 }
 
 /// Returns whether the address can belong to a single host. Packets from other addresses are not

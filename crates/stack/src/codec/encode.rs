@@ -72,10 +72,11 @@ fn assemble(
     let mut headers = Headers::default();
     let pure = pure_len(to.ip());
     let options = segment_options(segment);
+    let ecn = segment.ecn.ip_field();
     let carried = u16::try_from(TCP_HEADER + options.len + payload_len).ok()?;
     match (from.ip(), to.ip()) {
-        (IpAddr::V4(from), IpAddr::V4(to)) => headers.put_v4(carried, from, to)?,
-        (IpAddr::V6(from), IpAddr::V6(to)) => headers.put_v6(carried, from, to),
+        (IpAddr::V4(from), IpAddr::V4(to)) => headers.put_v4(carried, ecn, from, to)?,
+        (IpAddr::V6(from), IpAddr::V6(to)) => headers.put_v6(carried, ecn, from, to),
         _ => return None,
     }
     headers.put_tcp(from.port(), to.port(), segment, &options);
@@ -128,10 +129,10 @@ impl<const N: usize> Octets<N> {
 impl Headers {
     /// Appends an IPv4 header (RFC 791, section 3.1). The packet is never fragmented, so the
     /// identification has no meaning (RFC 6864, section 4.1).
-    fn put_v4(&mut self, carried: u16, from: Ipv4Addr, to: Ipv4Addr) -> Option<()> {
+    fn put_v4(&mut self, carried: u16, ecn: u8, from: Ipv4Addr, to: Ipv4Addr) -> Option<()> {
         const DO_NOT_FRAGMENT: u8 = 0x40;
         let [high, low] = carried.checked_add(V4_HEADER as u16)?.to_be_bytes();
-        self.put(&[0x45, 0, high, low, 0, 0, DO_NOT_FRAGMENT, 0, HOP_LIMIT, PROTOCOL, 0, 0]);
+        self.put(&[0x45, ecn, high, low, 0, 0, DO_NOT_FRAGMENT, 0, HOP_LIMIT, PROTOCOL, 0, 0]);
         self.put(&from.octets());
         self.put(&to.octets());
         let sum = !sum::fold(sum::add(0, self.as_slice()));
@@ -140,9 +141,9 @@ impl Headers {
     }
 
     /// Appends an IPv6 header (RFC 8200, section 3).
-    fn put_v6(&mut self, carried: u16, from: Ipv6Addr, to: Ipv6Addr) {
+    fn put_v6(&mut self, carried: u16, ecn: u8, from: Ipv6Addr, to: Ipv6Addr) {
         let [high, low] = carried.to_be_bytes();
-        self.put(&[0x60, 0, 0, 0, high, low, PROTOCOL, HOP_LIMIT]);
+        self.put(&[0x60, ecn << 4, 0, 0, high, low, PROTOCOL, HOP_LIMIT]);
         self.put(&from.octets());
         self.put(&to.octets());
     }
@@ -150,7 +151,9 @@ impl Headers {
     /// Appends a TCP header (RFC 9293, section 3.1).
     fn put_tcp(&mut self, from: u16, to: u16, segment: &Segment, options: &Options) {
         let flags = segment.flags;
-        let bits = [flags.fin, flags.syn, flags.rst, flags.psh, flags.ack];
+        let (urg, ecn) = (false, segment.ecn);
+        let bits = [flags.fin, flags.syn, flags.rst, flags.psh, flags.ack, urg];
+        let bits = bits.into_iter().chain([ecn.has_ece(), ecn.has_cwr()]);
         let bits = (0..).zip(bits).fold(0, |bits, (n, set)| bits | u8::from(set) << n);
         self.put(&from.to_be_bytes());
         self.put(&to.to_be_bytes());

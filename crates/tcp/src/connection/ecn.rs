@@ -17,6 +17,11 @@ pub(super) struct EcnState {
     negotiation: u8,
     /// Whether this end sends ECN-capable segments or echoes marks.
     active: bool,
+}
+
+/// Marks that have arrived, and the peer's answers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Echo {
     /// Stream offset behind the first octet of the furthest segment that arrived with CE.
     marked: u64,
     /// Stream offset of the furthest segment that arrived with CWR.
@@ -69,16 +74,15 @@ impl EcnState {
         self.record(if accepts { SENT_SETUP } else { SENT_PLAIN });
         if accepts { Ecn::ECE } else { Ecn::NONE }
     }
+}
 
+impl Echo {
     /// Processes the ECN fields of a data segment at `offset` (section 6.1.3).
     ///
     /// CWR answers the marks of segments sent before it. ECN-capable segments are sent once, in the order
     /// of the stream, so a mark below the furthest CWR is answered even if it arrives late, and a late CWR
     /// answers no mark above it.
     fn on_data(&mut self, ecn: Ecn, offset: u64) {
-        if !self.echoes_marks() {
-            return;
-        }
         if ecn.has_cwr() {
             self.reduced = self.reduced.max(offset);
         }
@@ -88,7 +92,7 @@ impl EcnState {
     }
 
     /// Returns whether acknowledgements carry ECE.
-    fn echo_due(&self) -> bool {
+    fn is_due(&self) -> bool {
         self.marked > self.reduced
     }
 }
@@ -110,8 +114,9 @@ impl<O> Arrival<'_, O> {
     /// Processes the ECN fields of an acceptable segment with data.
     #[inline]
     pub(super) fn on_ecn_of_data(&mut self, offset: u64) {
-        if self.segment.ecn.has_report() {
-            self.connection.ecn.on_data(self.segment.ecn, offset);
+        let ecn = self.segment.ecn;
+        if ecn.has_report() && self.connection.ecn.echoes_marks() {
+            self.connection.echo.get_or_insert_default().on_data(ecn, offset);
         }
     }
 }
@@ -121,9 +126,9 @@ impl<O> Departure<'_, O> {
     /// and is no window probe. No other segment is ECN-capable (sections 6.1.4 to 6.1.6).
     #[inline(never)]
     pub(super) fn ecn(&mut self, new: bool) -> Ecn {
-        let ecn = &self.connection.ecn;
-        let echo = if ecn.echo_due() { Ecn::ECE } else { Ecn::NONE };
-        if !new || !ecn.is_capable() {
+        let due = self.connection.echo.as_ref().is_some_and(|echo| echo.is_due());
+        let echo = if due { Ecn::ECE } else { Ecn::NONE };
+        if !new || !self.connection.ecn.is_capable() {
             return echo;
         }
         let cwr = if self.connection.sender.take_cwr() { Ecn::CWR } else { Ecn::NONE };

@@ -221,6 +221,7 @@ impl<O: Observer> Arrival<'_, O> {
         self.connection.state = State::Listen;
         self.connection.sack = self.connection.handshake.sack_offered();
         self.connection.ecn = super::EcnState::default();
+        self.connection.echo = None;
         self.connection.handshake = Handshake::new(
             self.connection.handshake.passive,
             self.connection.handshake.sack_offered,

@@ -4,7 +4,8 @@
 use crate::wire::{OURS, THEIRS, variant};
 use proptest::prelude::*;
 use unruffled_tcp::{
-    Config, Connection, Flags, KeepAlive, SackBlocks, Segment, SeqNr, State, Timestamps,
+    Config, Connection, Ecn, EcnMode, Flags, KeepAlive, SackBlocks, Segment, SeqNr, State,
+    Timestamps,
 };
 use unruffled_units::{Duration, Instant};
 
@@ -36,26 +37,36 @@ fn flags() -> impl Strategy<Value = Flags> {
         .prop_map(|(syn, ack, fin, rst, psh)| Flags { syn, ack, fin, rst, psh })
 }
 
+fn ecn() -> impl Strategy<Value = Ecn> {
+    let field = prop::sample::select(vec![Ecn::NONE, Ecn::ECT_0, Ecn::ECT_1, Ecn::CE]);
+    (field, prop::bool::weighted(0.3), prop::bool::weighted(0.3)).prop_map(|(field, ece, cwr)| {
+        let ece = if ece { Ecn::ECE } else { Ecn::NONE };
+        let cwr = if cwr { Ecn::CWR } else { Ecn::NONE };
+        field | ece | cwr
+    })
+}
+
 fn segment() -> impl Strategy<Value = Segment> {
     let len = prop_oneof![Just(0), Just(500), 0..3000_u32, any::<u32>()];
     let window = prop_oneof![Just(0), 0..3000_u16, any::<u16>()];
     let sack = prop::collection::vec((near(OURS), near(OURS)), 0..4);
     let timestamps = prop::option::weighted(0.8, (0..3000_u32, any::<u32>()));
     let syn_options =
-        (prop::option::of(any::<u16>()), prop::option::of(any::<u8>()), any::<bool>());
+        (prop::option::of(any::<u16>()), prop::option::of(any::<u8>()), any::<bool>(), ecn());
     (near(THEIRS), near(OURS), len, flags(), window, sack, timestamps, syn_options).prop_map(
         |(seq, ack, len, flags, window, blocks, timestamps, options)| {
             let mut sack = SackBlocks::default();
             for (left, right) in blocks {
                 sack.push(left, right);
             }
-            let (mss, window_scale, sack_permitted) = options;
+            let (mss, window_scale, sack_permitted, ecn) = options;
             let timestamps = timestamps.map(|(value, echo)| Timestamps { value, echo });
             Segment {
                 seq,
                 ack,
                 len,
                 flags,
+                ecn,
                 window,
                 mss,
                 window_scale,
@@ -83,8 +94,9 @@ fn step() -> impl Strategy<Value = Step> {
 
 fn any_config() -> impl Strategy<Value = Config> {
     let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (switches, 1..200_000_u64, 1..1500_u32).prop_map(
-        |((timestamps, nagle, count_options, limits, delay), receive_buffer, mss)| {
+    let ecn = prop::sample::select(vec![EcnMode::Off, EcnMode::Accept, EcnMode::Request]);
+    (switches, 1..200_000_u64, 1..1500_u32, ecn).prop_map(
+        |((timestamps, nagle, count_options, limits, delay), receive_buffer, mss, ecn)| {
             Config::simulated().with(|c| {
                 c.mss = mss;
                 c.segments.count_options = count_options;
@@ -92,6 +104,7 @@ fn any_config() -> impl Strategy<Value = Config> {
                 c.initial_receive_buffer = limits.then_some(receive_buffer / 4);
                 c.timestamps.offer = timestamps;
                 c.nagle = nagle;
+                c.ecn = ecn;
                 c.timestamps.paws = timestamps.then_some(Duration::ZERO);
                 c.isn = OURS.0;
                 c.timeouts.give_up = limits.then_some(Duration::from_secs(30));
@@ -122,6 +135,9 @@ struct Checker {
 
 impl Checker {
     fn sent(&mut self, segment: &Segment) {
+        let data = segment.len > 0 && !segment.flags.syn && !segment.flags.rst;
+        assert!(data || segment.ecn == segment.ecn.without_data() || segment.flags.syn);
+        assert!(data || !segment.ecn.is_ect(), "{segment:?}");
         if segment.flags.syn {
             self.scale = segment.window_scale.filter(|_| self.scales).unwrap_or(0);
             self.edge = None;
