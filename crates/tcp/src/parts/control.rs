@@ -1,6 +1,7 @@
 //! Congestion control: how much may be in flight.
 
 pub(crate) mod bbr;
+pub(crate) mod bbr3;
 pub(crate) mod cubic;
 pub(crate) mod pacing;
 pub(crate) mod reno;
@@ -71,6 +72,7 @@ enum Variables {
     #[default]
     None,
     Cubic(cubic::State),
+    Bbr3(bbr3::Undo),
     Own(Arc<dyn Any + Send + Sync>),
 }
 
@@ -84,15 +86,17 @@ impl Snapshot {
     pub fn get<T: Any>(&self) -> Option<&T> {
         match &self.0 {
             Variables::Own(variables) => variables.downcast_ref(),
-            Variables::None | Variables::Cubic(_) => None,
+            Variables::None | Variables::Cubic(_) | Variables::Bbr3(_) => None,
         }
     }
 
     /// Converts to smaller segments, of which `ratio` fit into a previous one. The variables of a
     /// control from outside the crate stay unchanged.
     pub(crate) fn scale(&mut self, ratio: f64) {
-        if let Variables::Cubic(state) = &mut self.0 {
-            state.scale(ratio);
+        match &mut self.0 {
+            Variables::Cubic(state) => state.scale(ratio),
+            Variables::Bbr3(undo) => undo.scale(ratio),
+            Variables::None | Variables::Own(_) => {}
         }
     }
 }
@@ -207,6 +211,7 @@ pub(crate) enum AnyControl {
     Cubic(cubic::Cubic),
     Westwood(westwood::Westwood),
     Bbr(Box<bbr::Bbr>),
+    Bbr3(Box<bbr3::Bbr3>),
     /// A congestion control from outside the crate.
     Own(Box<dyn CongestionControl>),
 }
@@ -215,7 +220,7 @@ impl AnyControl {
     /// Returns whether [`CongestionControl::on_delivered`] does anything.
     #[inline]
     pub(crate) fn counts_deliveries(&self) -> bool {
-        !matches!(self, Self::Reno(_) | Self::Cubic(_) | Self::Bbr(_))
+        !matches!(self, Self::Reno(_) | Self::Cubic(_) | Self::Bbr(_) | Self::Bbr3(_))
     }
 }
 
@@ -226,6 +231,7 @@ impl CongestionControl for AnyControl {
             Self::Cubic(part) => part.about(),
             Self::Westwood(part) => part.about(),
             Self::Bbr(part) => part.about(),
+            Self::Bbr3(part) => part.about(),
             Self::Own(part) => part.about(),
         }
     }
@@ -237,6 +243,7 @@ impl CongestionControl for AnyControl {
             Self::Cubic(part) => part.on_delivered(segments, flow),
             Self::Westwood(part) => part.on_delivered(segments, flow),
             Self::Bbr(part) => part.on_delivered(segments, flow),
+            Self::Bbr3(part) => part.on_delivered(segments, flow),
             Self::Own(part) => part.on_delivered(segments, flow),
         }
     }
@@ -248,6 +255,7 @@ impl CongestionControl for AnyControl {
             Self::Cubic(part) => part.grow(window, acked, counted, flow),
             Self::Westwood(part) => part.grow(window, acked, counted, flow),
             Self::Bbr(part) => part.grow(window, acked, counted, flow),
+            Self::Bbr3(part) => part.grow(window, acked, counted, flow),
             Self::Own(part) => part.grow(window, acked, counted, flow),
         }
     }
@@ -259,6 +267,7 @@ impl CongestionControl for AnyControl {
             Self::Cubic(part) => part.on_limited(flow),
             Self::Westwood(part) => part.on_limited(flow),
             Self::Bbr(part) => part.on_limited(flow),
+            Self::Bbr3(part) => part.on_limited(flow),
             Self::Own(part) => part.on_limited(flow),
         }
     }
@@ -269,6 +278,7 @@ impl CongestionControl for AnyControl {
             Self::Cubic(part) => part.on_loss(window, timeout, flow),
             Self::Westwood(part) => part.on_loss(window, timeout, flow),
             Self::Bbr(part) => part.on_loss(window, timeout, flow),
+            Self::Bbr3(part) => part.on_loss(window, timeout, flow),
             Self::Own(part) => part.on_loss(window, timeout, flow),
         }
     }
@@ -300,6 +310,7 @@ impl CongestionControl for AnyControl {
             Self::Cubic(part) => part.snapshot(),
             Self::Westwood(part) => part.snapshot(),
             Self::Bbr(part) => part.snapshot(),
+            Self::Bbr3(part) => part.snapshot(),
             Self::Own(part) => part.snapshot(),
         }
     }
@@ -310,6 +321,7 @@ impl CongestionControl for AnyControl {
             Self::Cubic(part) => part.on_undo(window, saved),
             Self::Westwood(part) => part.on_undo(window, saved),
             Self::Bbr(part) => part.on_undo(window, saved),
+            Self::Bbr3(part) => part.on_undo(window, saved),
             Self::Own(part) => part.on_undo(window, saved),
         }
     }
@@ -320,6 +332,7 @@ impl CongestionControl for AnyControl {
             Self::Cubic(part) => part.on_smaller_segments(ratio),
             Self::Westwood(part) => part.on_smaller_segments(ratio),
             Self::Bbr(part) => part.on_smaller_segments(ratio),
+            Self::Bbr3(part) => part.on_smaller_segments(ratio),
             Self::Own(part) => part.on_smaller_segments(ratio),
         }
     }
@@ -330,6 +343,7 @@ impl CongestionControl for AnyControl {
             Self::Cubic(part) => part.variables(show),
             Self::Westwood(part) => part.variables(show),
             Self::Bbr(part) => part.variables(show),
+            Self::Bbr3(part) => part.variables(show),
             Self::Own(part) => part.variables(show),
         }
     }
@@ -339,6 +353,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => false,
             Self::Bbr(part) => part.samples_path(),
+            Self::Bbr3(part) => part.samples_path(),
             Self::Own(part) => part.samples_path(),
         }
     }
@@ -347,6 +362,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => {}
             Self::Bbr(part) => part.on_sample(sample, window, flow),
+            Self::Bbr3(part) => part.on_sample(sample, window, flow),
             Self::Own(part) => part.on_sample(sample, window, flow),
         }
     }
@@ -355,6 +371,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => {}
             Self::Bbr(part) => part.on_lost(lost, window, flow),
+            Self::Bbr3(part) => part.on_lost(lost, window, flow),
             Self::Own(part) => part.on_lost(lost, window, flow),
         }
     }
@@ -363,6 +380,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => {}
             Self::Bbr(part) => part.on_restart(window, flow),
+            Self::Bbr3(part) => part.on_restart(window, flow),
             Self::Own(part) => part.on_restart(window, flow),
         }
     }
@@ -371,6 +389,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => None,
             Self::Bbr(part) => part.pacing_rate(),
+            Self::Bbr3(part) => part.pacing_rate(),
             Self::Own(part) => part.pacing_rate(),
         }
     }
@@ -379,6 +398,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => false,
             Self::Bbr(part) => part.holds_back(),
+            Self::Bbr3(part) => part.holds_back(),
             Self::Own(part) => part.holds_back(),
         }
     }

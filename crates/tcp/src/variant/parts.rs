@@ -3,6 +3,7 @@
 use crate::parts::Kind;
 use crate::parts::control::AnyControl;
 use crate::parts::control::bbr::BBR;
+use crate::parts::control::bbr3::BBR3;
 use crate::parts::control::cubic::CUBIC;
 use crate::parts::control::westwood::WESTWOOD;
 
@@ -52,6 +53,12 @@ pub const PARTS: &[Part] = &[
         about: "paced at the bandwidth and the minimum round-trip time; loss hardly matters",
         source: "Linux 6.18, tcp_bbr.c; Cardwell et al., ACM Queue 14 (2016)",
         change: Change::Control(BBR),
+    },
+    Part {
+        name: "bbr3",
+        about: "as bbr; losses bound what is in flight, and slow the sender down for a short time",
+        source: "draft-ietf-ccwg-bbr-06",
+        change: Change::Control(BBR3),
     },
     Part {
         name: "eifel",

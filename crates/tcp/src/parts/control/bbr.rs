@@ -4,7 +4,7 @@
 //!
 //! Loss hardly matters to it, and ECN does not at all.
 
-mod aggregation;
+pub(super) mod aggregation;
 mod cycle;
 mod policer;
 #[cfg(test)]

@@ -26,7 +26,8 @@ pub struct SentState {
     pub first_sent: Instant,
     /// Segments lost before (P.lost).
     pub lost: u64,
-    /// Segments in flight, this one included (P.tx_in_flight).
+    /// Segments in flight, this one included (P.tx_in_flight). With a two-stage detector, those that are
+    /// late are excluded.
     pub in_flight: u32,
     /// Whether the sender had less to send than the window permitted (P.is_app_limited).
     pub app_limited: bool,
@@ -65,10 +66,13 @@ pub struct PathSample {
     pub delivered_total: u64,
     /// All segments lost so far (C.lost). A loss that proves spurious is taken back.
     pub lost_total: u64,
-    /// Segments in flight after it (C.inflight).
+    /// Segments in flight after it (C.inflight). With a two-stage detector, those that are late are
+    /// excluded: they are in no queue, and the sender may have as many in flight besides the window.
     pub in_flight: u32,
-    /// Segments in flight before it.
+    /// Segments in flight before it, late ones excluded as well.
     pub in_flight_before: u32,
+    /// Whether as much was in flight before it as the window permits.
+    pub window_full: bool,
     /// The round-trip time of the most recently sent of these segments, if it was sent once. With a
     /// two-stage detector, none if the segment is late.
     pub rtt: Option<Duration>,
@@ -85,6 +89,8 @@ pub struct PathSample {
 /// A segment that was lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LostSegment {
+    /// Number of the segment. Numbers of neighbours differ by one.
+    pub number: u64,
     /// The state when it was sent.
     pub sent: SentState,
     /// All segments lost so far, this one included (C.lost).

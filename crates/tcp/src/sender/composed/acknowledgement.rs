@@ -43,8 +43,8 @@ impl Composed {
         observer: &mut impl Observer,
     ) {
         let pipe_before = stream.board.outstanding() - stream.board.sacked();
-        if let Some(pacing) = &mut self.pacing {
-            pacing.begin_ack(stream, self.window.cwnd);
+        if self.pacing.is_some() {
+            self.begin_paced_ack(stream);
         }
         let read = self.deliver(stream, &ack, now);
         AckContext { sender: self, stream, ack: &ack, read, now, observer }.process(pipe_before);

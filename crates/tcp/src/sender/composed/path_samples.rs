@@ -21,8 +21,10 @@ pub(super) struct Pacing {
     usage: WindowUsage,
     /// Samples, for a congestion control that takes them.
     sampler: Option<RateSampler>,
-    /// Segments in flight before the present acknowledgement.
+    /// Segments in flight before the present acknowledgement, late ones excluded.
     in_flight_before: u32,
+    /// Whether as much was in flight then as the window permits.
+    window_full: bool,
 }
 
 impl Pacing {
@@ -46,14 +48,15 @@ impl Pacing {
         }
     }
 
-    /// Prepares for an acknowledgement. If all data was sent and the window has room, the application
-    /// limits the sender.
-    pub(super) fn begin_ack(&mut self, stream: &Stream, cwnd: f64) {
-        self.in_flight_before = stream.pipe();
+    /// Prepares for an acknowledgement: `in_flight` segments are not late, and the pipe may hold `room`. If
+    /// all data was sent and the window has room, the application limits the sender.
+    fn begin_ack(&mut self, stream: &Stream, in_flight: u32, room: u32) {
+        self.in_flight_before = in_flight;
+        self.window_full = stream.pipe() >= room;
         if let Some(sampler) = &mut self.sampler
             && !stream.has_new()
             && stream.board.lost() == 0
-            && f64::from(stream.pipe()) < cwnd
+            && !self.window_full
         {
             sampler.mark_app_limited(stream.pipe());
         }
@@ -93,6 +96,16 @@ impl Composed {
         self.control.samples_path()
     }
 
+    /// Prepares a sender that paces for an acknowledgement.
+    #[inline(never)]
+    pub(super) fn begin_paced_ack(&mut self, stream: &Stream) {
+        let room = self.room();
+        let in_flight = self.without_late(stream.pipe());
+        if let Some(pacing) = &mut self.pacing {
+            pacing.begin_ack(stream, in_flight, room);
+        }
+    }
+
     /// Returns the next segment of a sender that paces. Only a probe leaves while pacing holds back the
     /// rest; a timer then runs until that may leave.
     #[inline(never)]
@@ -126,12 +139,13 @@ impl Composed {
     /// Records that `segment` was sent.
     #[inline(never)]
     pub(super) fn on_paced_sent(&mut self, stream: &Stream, segment: SegNo, now: Instant) {
+        let in_flight = self.without_late(stream.pipe());
         let Some(pacing) = &mut self.pacing else { return };
         pacing.pacer.on_sent(now);
         let outstanding = stream.board.outstanding();
         pacing.usage.on_sent(outstanding, self.window.cwnd as u32, stream.una(), stream.nxt());
         if let Some(sampler) = &mut pacing.sampler {
-            sampler.on_sent(segment, outstanding == 1, stream.pipe(), now);
+            sampler.on_sent(segment, outstanding == 1, in_flight, now);
         }
     }
 
@@ -170,6 +184,7 @@ impl Composed {
         self.count_losses(stream, now);
         let flow = self.flow(stream, now);
         let late = read.delivery.reordered && self.two_stage_active();
+        let in_flight = self.without_late(stream.pipe());
         let max_cwnd = self.policy.max_cwnd;
         let Some(pacing) = &mut self.pacing else { return };
         if let Some(sampler) = &mut pacing.sampler {
@@ -179,8 +194,9 @@ impl Composed {
                 lost,
                 delivered_total: sampler.delivered(),
                 lost_total: sampler.lost(),
-                in_flight: stream.pipe(),
+                in_flight,
                 in_flight_before: pacing.in_flight_before,
+                window_full: pacing.window_full,
                 rtt: read.delivery.original_sent.filter(|_| !late).map(|sent| now.since(sent)),
                 ack_may_be_delayed: read.flight_before == 1,
                 rate,

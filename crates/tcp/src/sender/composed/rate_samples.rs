@@ -129,20 +129,21 @@ impl RateSampler {
     /// Counts the last transmission of `segment` as lost.
     pub(super) fn on_lost(&mut self, segment: SegNo) -> Option<LostSegment> {
         let sent = self.record(segment);
-        self.count_lost(sent)
+        self.count_lost(segment, sent)
     }
 
     /// Counts a suspected transmission of `segment` as lost. Those suspected before it were not lost.
     pub(super) fn on_confirmed(&mut self, segment: SegNo) -> Option<LostSegment> {
         let at = self.suspected.iter().position(|suspected| suspected.segment == segment);
         let sent = at.and_then(|at| self.suspected.drain(..=at).next_back());
-        self.count_lost(sent.map(|suspected| suspected.sent))
+        self.count_lost(segment, sent.map(|suspected| suspected.sent))
     }
 
-    fn count_lost(&mut self, sent: Option<Sent>) -> Option<LostSegment> {
+    fn count_lost(&mut self, number: SegNo, sent: Option<Sent>) -> Option<LostSegment> {
         self.lost += 1;
         self.newly_lost += 1;
         sent.map(|sent| LostSegment {
+            number,
             sent: sent.state,
             lost_total: self.lost,
             delivered_total: self.delivered,

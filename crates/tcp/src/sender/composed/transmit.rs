@@ -88,7 +88,11 @@ impl Composed {
         point: u64,
         now: Instant,
     ) -> Option<Transmission> {
-        if !self.recovery.may_send(&self.policy, stream, self.window.cwnd) {
+        let mut cwnd = self.window.cwnd;
+        if self.policy.reduction == Reduction::ByControl {
+            cwnd = self.with_late(cwnd);
+        }
+        if !self.recovery.may_send(&self.policy, stream, cwnd) {
             return None;
         }
         let transmission = match stream.board.next_lost() {

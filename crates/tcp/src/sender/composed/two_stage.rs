@@ -458,7 +458,7 @@ impl Composed {
     }
 
     /// Returns how many segments the pipe may hold.
-    fn room(&mut self) -> u32 {
+    pub(super) fn room(&mut self) -> u32 {
         self.with_late(self.window.cwnd).min(self.policy.max_cwnd) as u32
     }
 
@@ -471,6 +471,15 @@ impl Composed {
         }
         let late = (self.detector.late_share() * cwnd + 0.5) as u32;
         cwnd + f64::from(late).min(cwnd)
+    }
+
+    /// Returns how many segments of a pipe are not late, by the share that is late at any time. Late ones
+    /// do not occupy the bottleneck's queue.
+    pub(super) fn without_late(&mut self, pipe: u32) -> u32 {
+        if !self.two_stage_active() {
+            return pipe;
+        }
+        (f64::from(pipe) / (1.0 + self.detector.late_share())).ceil() as u32
     }
 
     /// Returns whether slow start is overflowing a queue: there are more holes than twice what lateness

@@ -12,13 +12,50 @@ const MAX_EPOCH: f64 = (1 << 20) as f64;
 /// Longest time whose segments count as aggregated, in seconds (`bbr_extra_acked_max_us`).
 const MAX_SECONDS: f64 = 0.1;
 
+/// A time in which segments were delivered faster than the bandwidth explains. Both versions of BBR use it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(in crate::parts::control) struct Epoch {
+    began: Instant,
+    /// Segments delivered in it.
+    delivered: f64,
+}
+
+impl Epoch {
+    /// Begins an epoch.
+    pub(in crate::parts::control) fn restart(&mut self, now: Instant) {
+        self.began = now;
+        self.delivered = 0.0;
+    }
+
+    /// Takes `delivered` segments at `now`, with this bandwidth in segments per second. Returns by how many
+    /// the epoch exceeds what the bandwidth explains.
+    pub(in crate::parts::control) fn on_ack(
+        &mut self,
+        delivered: u32,
+        bandwidth: f64,
+        now: Instant,
+    ) -> f64 {
+        let delivered = f64::from(delivered);
+        let mut expected = (bandwidth * now.since(self.began).as_secs_f64()).floor();
+        // A slower rate than the bandwidth ends the epoch.
+        if self.delivered <= expected || self.delivered + delivered >= MAX_EPOCH {
+            self.restart(now);
+            expected = 0.0;
+        }
+        self.delivered += delivered;
+        self.delivered - expected
+    }
+
+    /// Converts to smaller segments, of which `ratio` fit into a previous one.
+    pub(in crate::parts::control) fn scale(&mut self, ratio: f64) {
+        self.delivered *= ratio;
+    }
+}
+
 /// The aggregation of acknowledgements.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Aggregation {
-    /// Begin of the epoch.
-    began: Instant,
-    /// Segments delivered in the epoch.
-    delivered: f64,
+    epoch: Epoch,
     /// Maxima of the present window and of the one before.
     extra: [f64; 2],
     /// Round trips in the present window.
@@ -28,8 +65,7 @@ pub(super) struct Aggregation {
 impl Aggregation {
     /// Begins an epoch.
     pub(super) fn restart(&mut self, now: Instant) {
-        self.began = now;
-        self.delivered = 0.0;
+        self.epoch.restart(now);
     }
 
     /// Takes `delivered` segments at `now`, with this bandwidth in segments per second.
@@ -48,15 +84,7 @@ impl Aggregation {
                 self.extra = [0.0, self.extra[0]];
             }
         }
-        let delivered = f64::from(delivered);
-        let mut expected = (bandwidth * now.since(self.began).as_secs_f64()).floor();
-        // A slower rate than the bandwidth ends the epoch.
-        if self.delivered <= expected || self.delivered + delivered >= MAX_EPOCH {
-            self.restart(now);
-            expected = 0.0;
-        }
-        self.delivered += delivered;
-        let extra = (self.delivered - expected).clamp(0.0, cwnd);
+        let extra = self.epoch.on_ack(delivered, bandwidth, now).clamp(0.0, cwnd);
         self.extra[0] = self.extra[0].max(extra);
     }
 
@@ -67,7 +95,7 @@ impl Aggregation {
 
     /// Converts to smaller segments, of which `ratio` fit into a previous one.
     pub(super) fn scale(&mut self, ratio: f64) {
-        self.delivered *= ratio;
+        self.epoch.scale(ratio);
         self.extra = self.extra.map(|extra| extra * ratio);
     }
 }

@@ -82,6 +82,7 @@ impl Run {
             lost_total: self.lost,
             in_flight: ack.in_flight,
             in_flight_before: ack.in_flight + ack.delivered,
+            window_full: false,
             rtt: Some(Duration::from_millis(ack.rtt)),
             ack_may_be_delayed: false,
             rate: Some(rate),

@@ -1,0 +1,1 @@
+//! BBR, version 3, on acknowledgements played by hand.
