@@ -31,6 +31,7 @@ pub(crate) fn hop(service: Option<f64>, delay: u64, impairments: Vec<Impairment>
         delay: unruffled_units::Duration::from_millis(delay),
         queue: None,
         red: None,
+        mark_above: None,
         impairments,
     };
     SeededLink { link, resequence: None, seed: 7 }

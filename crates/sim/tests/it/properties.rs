@@ -228,7 +228,7 @@ fn link() -> impl Strategy<Value = LinkConfig> {
             let rate = rate.and_then(Rate::from_bps);
             let red = (red && rate.is_some()).then(Red::default);
             impairments.extend(resend);
-            LinkConfig { rate, delay, queue, red, impairments }
+            LinkConfig { rate, delay, queue, red, mark_above: None, impairments }
         },
     )
 }
@@ -384,6 +384,7 @@ fn every_sender_survives_the_worst_path() {
                     delay: Duration::from_millis(20),
                     queue: Some(20),
                     red: None,
+                    mark_above: None,
                     impairments: vec![
                         Impairment::Delay { fraction: 0.3, delay, applies },
                         Impairment::Loss { fraction: 0.1, applies },

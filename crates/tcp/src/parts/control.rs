@@ -289,6 +289,7 @@ impl CongestionControl for AnyControl {
             Self::Cubic(part) => part.on_echo(segments, flow),
             Self::Westwood(part) => part.on_echo(segments, flow),
             Self::Bbr(part) => part.on_echo(segments, flow),
+            Self::Bbr3(part) => part.on_echo(segments, flow),
             Self::Own(part) => part.on_echo(segments, flow),
         }
     }
@@ -299,6 +300,7 @@ impl CongestionControl for AnyControl {
             Self::Cubic(part) => part.on_ecn(window, flow),
             Self::Westwood(part) => part.on_ecn(window, flow),
             Self::Bbr(part) => part.on_ecn(window, flow),
+            Self::Bbr3(part) => part.on_ecn(window, flow),
             Self::Own(part) => part.on_ecn(window, flow),
         }
     }

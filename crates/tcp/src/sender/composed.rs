@@ -67,10 +67,9 @@ pub(crate) struct Composed {
     timers: SenderTimers,
     /// Pacing, and samples of the path, for senders that have either.
     pacing: Option<Box<Pacing>>,
-    /// Whether pacing has to permit the next segment.
-    paces: bool,
-    /// The time limit of the last rule applied, for observers.
-    loss_delay: Option<Duration>,
+    /// The time limit of the last rule applied, for observers; the maximum if it had none. An `Option`
+    /// would take another word of each connection.
+    loss_delay: Duration,
 }
 
 /// Memory of one suspicion, in octets.
@@ -97,7 +96,6 @@ impl Composed {
         let samples_path = control.samples_path();
         Self {
             policy: Policy::new(config, parts, &control),
-            paces: config.pacing || samples_path,
             pacing: (config.pacing || samples_path).then(|| Box::new(Pacing::new(samples_path))),
             window: Window { cwnd: f64::from(config.window.initial), ssthresh: f64::INFINITY },
             suspicions: detector.two_stage().is_some().then(|| Box::new(Suspicions::new())),
@@ -110,7 +108,7 @@ impl Composed {
             marks: Marks::default(),
             probe: TailLossProbe::default(),
             timers: SenderTimers::new(),
-            loss_delay: None,
+            loss_delay: Duration::MAX,
         }
     }
 
@@ -160,7 +158,11 @@ impl Composed {
 
     /// Returns when the next timer is due.
     pub(super) fn next_timer(&self) -> Option<Instant> {
-        self.timers.next()
+        let paced = self.pacing.as_ref().and_then(|pacing| pacing.due());
+        match (self.timers.next(), paced) {
+            (Some(timer), Some(paced)) => Some(timer.min(paced)),
+            (timer, paced) => timer.or(paced),
+        }
     }
 
     pub(super) fn dupthresh(&self) -> Option<u32> {

@@ -3,32 +3,37 @@
 //! from a single window of data".
 
 /// The last reduction of the window that stands, and the CWR flag that it requires.
+///
+/// It is one word, because each connection has it: the stream offset behind SND.NXT at the time of the
+/// reduction, below which an ECE on an acknowledgement may precede the arrival of CWR; and two flags.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Marks {
-    /// Stream offset behind SND.NXT at the time of the reduction. An ECE on an acknowledgement below it
-    /// may precede the arrival of CWR.
-    until: u64,
-    /// Whether a mark caused the reduction.
-    by_mark: bool,
-    /// Whether the next new data carries CWR.
-    cwr_due: bool,
-}
+pub(super) struct Marks(u64);
+
+/// Whether a mark caused the reduction.
+const BY_MARK: u64 = 1 << 62;
+
+/// Whether the next new data carries CWR.
+const CWR_DUE: u64 = 1 << 63;
 
 impl Marks {
+    fn until(self) -> u64 {
+        self.0 & !(BY_MARK | CWR_DUE)
+    }
+
     /// Records a reduction because of a loss, with this SND.NXT.
     pub(super) fn on_loss(&mut self, nxt: u64) {
-        *self = Self { until: nxt + 1, by_mark: false, cwr_due: true };
+        *self = Self((nxt + 1) & !BY_MARK | CWR_DUE);
     }
 
     /// Records a reduction because of a mark, with this SND.NXT.
     pub(super) fn on_mark(&mut self, nxt: u64) {
-        *self = Self { until: nxt + 1, by_mark: true, cwr_due: true };
+        *self = Self((nxt + 1) | BY_MARK | CWR_DUE);
     }
 
     /// Handles the undoing of the last reduction, which withdraws its CWR. Reductions because of a mark
     /// are never undone.
     pub(super) fn on_undo(&mut self) {
-        if !self.by_mark {
+        if self.0 & BY_MARK == 0 {
             *self = Self::default();
         }
     }
@@ -36,18 +41,20 @@ impl Marks {
     /// Returns whether an ECE on an acknowledgement of `una` belongs to a window of data for which the
     /// window has been reduced.
     pub(super) fn are_answered(&self, una: u64) -> bool {
-        una < self.until
+        una < self.until()
     }
 
     /// Returns whether a loss, with everything below `una` acknowledged, is in a window of data for which
     /// a mark has reduced the window.
     pub(super) fn answer_loss(&self, una: u64) -> bool {
-        self.by_mark && una + 1 < self.until
+        self.0 & BY_MARK != 0 && una + 1 < self.until()
     }
 
     /// Returns whether the next new data carries CWR, and clears that.
     pub(super) fn take_cwr(&mut self) -> bool {
-        std::mem::take(&mut self.cwr_due)
+        let due = self.0 & CWR_DUE != 0;
+        self.0 &= !CWR_DUE;
+        due
     }
 }
 

@@ -17,7 +17,7 @@
 //!   1.2 Mb/s. There is no offload budget beyond it.
 //! * ssthresh is what the path holds when STARTUP ends. Nothing depends on it.
 //!
-//! The draft has no response to ECN.
+//! The draft has no response to ECN. Here a mark is a sign of congestion in its round trip, like a loss.
 
 mod full_pipe;
 mod long_term;
@@ -463,6 +463,14 @@ impl CongestionControl for Bbr3 {
         self.ended_by_loss = None;
         if timeout {
             self.loss_state = LossState::Timeout;
+        }
+        window.ssthresh
+    }
+
+    /// A mark is a sign of congestion in its round trip, like a loss. The draft has no response to ECN.
+    fn on_ecn(&mut self, window: &Window, _flow: &Flow) -> f64 {
+        if self.signals.note(self.totals.delivered) {
+            self.save_cwnd(window.cwnd);
         }
         window.ssthresh
     }

@@ -4,7 +4,7 @@
 //! spurious retransmissions follow from the delivery, and the detector receives them. Then recovery
 //! begins, continues or ends, and the window grows.
 
-use unruffled_units::Instant;
+use unruffled_units::{Duration, Instant};
 
 use super::context::AckContext;
 use super::two_stage::PipeBefore;
@@ -330,7 +330,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
             cwnd,
             ssthresh,
             dupthresh: self.sender.detector.dupthresh(),
-            patience: self.sender.loss_delay,
+            patience: Some(self.sender.loss_delay).filter(|&delay| delay != Duration::MAX),
             srtt: self.stream.round_trips.srtt(),
         };
         self.observer.on_event(self.now, &event);

@@ -7,7 +7,6 @@ use unruffled_units::Instant;
 
 use super::pacing::{Pacer, WindowUsage};
 use super::rate_samples::RateSampler;
-use super::timers::SenderTimer;
 use super::{Composed, Phase};
 use crate::parts::control::pacing::rate_of_window;
 use crate::parts::control::{CongestionControl, Flow, LossState, PathSample, Window};
@@ -25,11 +24,23 @@ pub(super) struct Pacing {
     in_flight_before: u32,
     /// Whether as much was in flight then as the window permits.
     window_full: bool,
+    /// When pacing permits what it holds back.
+    due: Option<Instant>,
 }
 
 impl Pacing {
     pub(super) fn new(samples_path: bool) -> Self {
         Self { sampler: samples_path.then(RateSampler::default), ..Self::default() }
+    }
+
+    /// Returns when pacing permits what it holds back, if it holds anything back.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Stops the timer if it is due. The poll that follows sends what pacing held back.
+    pub(super) fn expire(&mut self, now: Instant) {
+        self.due = self.due.filter(|&due| due > now);
     }
 
     pub(super) fn table_octets(&self) -> usize {
@@ -112,12 +123,14 @@ impl Composed {
     pub(super) fn next_paced(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
         let blocked = self.pacing.as_ref().and_then(|pacing| pacing.pacer.blocked_until(now));
         if let Some(until) = blocked.filter(|_| !self.probe.is_due()) {
-            self.timers.set(SenderTimer::Pace, until);
+            if let Some(pacing) = &mut self.pacing {
+                pacing.due = Some(until);
+            }
             return None;
         }
-        self.paces = false;
+        self.policy.paces = false;
         let transmission = self.next_transmission(stream, now);
-        self.paces = true;
+        self.policy.paces = true;
         let transmission = transmission?;
         if transmission.cause.is_none() {
             self.on_paced_sent(stream, stream.board.end() - 1, now);

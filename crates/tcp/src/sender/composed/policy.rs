@@ -129,6 +129,8 @@ pub(super) struct Policy {
     pub(super) max_cwnd: f64,
     pub(super) initial_window: u32,
     pub(super) restart_window: bool,
+    /// Whether pacing has to permit the next segment.
+    pub(super) paces: bool,
 }
 
 impl Policy {
@@ -146,6 +148,7 @@ impl Policy {
             max_cwnd: config.window.max.map_or(f64::INFINITY, f64::from),
             initial_window: config.window.initial,
             restart_window: config.window.restart,
+            paces: config.pacing || control.samples_path(),
         }
     }
 }

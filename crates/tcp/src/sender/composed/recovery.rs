@@ -1,7 +1,7 @@
 //! When recovery begins, how it reduces the window, and how it ends (RFC 6675, section 5; RFC 6582
 //! without SACK).
 
-use unruffled_units::Instant;
+use unruffled_units::{Duration, Instant};
 
 use super::context::{AckContext, Step};
 use super::counted_pipe::CountedPipe;
@@ -198,7 +198,7 @@ impl<O: Observer> Step<'_, O> {
         // A fixed threshold depends on duplicates alone, which saves making a view.
         let open = matches!(self.sender.recovery.phase, Phase::Open);
         if open && delivery.sacked == 0 && matches!(self.sender.detector, Detector::Fixed(_)) {
-            self.sender.loss_delay = None;
+            self.sender.loss_delay = Duration::MAX;
             self.sender.timers.stop(SenderTimer::Detect);
             return false;
         }
@@ -211,7 +211,8 @@ impl<O: Observer> Step<'_, O> {
         let now = self.now;
         let mut rule = self.sender.detector.rule(&self.view());
         let hole = rule.first_hole_due.map(|due| due.since(now));
-        self.sender.loss_delay = rule.overdue.map(|overdue| overdue.wait).or(hole);
+        let delay = rule.overdue.map(|overdue| overdue.wait).or(hole);
+        self.sender.loss_delay = delay.unwrap_or(Duration::MAX);
         let open = self.sender.recovery.phase == Phase::Open;
         let counting = match self.sender.recovery.phase {
             // Only an acknowledgement that selectively covers new segments is a duplicate in the sense
@@ -365,8 +366,6 @@ impl Composed {
 #[cfg(test)]
 mod tests {
     use std::borrow::Cow;
-
-    use unruffled_units::Duration;
 
     use super::*;
     use crate::parts::control::Window;

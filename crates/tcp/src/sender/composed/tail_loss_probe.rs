@@ -1,5 +1,7 @@
 //! Tail loss probes (RFC 8985, section 7).
 
+use std::num::NonZeroU64;
+
 use unruffled_units::{Duration, Instant};
 
 use super::context::Step;
@@ -20,7 +22,7 @@ const PTO_WITHOUT_RTT: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TailLossProbe {
     /// TLP.end_seq: SND.NXT when the outstanding probe was sent.
-    end: Option<u64>,
+    end: Option<NonZeroU64>,
     /// TLP.is_retrans.
     retransmission: bool,
     /// Whether a round-trip time was measured since the last probe.
@@ -110,8 +112,12 @@ impl Composed {
             }
         };
         self.timers.stop(SenderTimer::Probe);
-        self.probe =
-            TailLossProbe { end: Some(stream.nxt()), retransmission, rtt_since: false, due: false };
+        self.probe = TailLossProbe {
+            end: NonZeroU64::new(stream.nxt()),
+            retransmission,
+            rtt_since: false,
+            due: false,
+        };
         Some(probe)
     }
 
@@ -122,7 +128,9 @@ impl Composed {
             self.probe.end = None;
             return;
         }
-        let Some(end) = self.probe.end.filter(|&end| ack.una >= end) else { return };
+        let Some(end) = self.probe.end.map(NonZeroU64::get).filter(|&end| ack.una >= end) else {
+            return;
+        };
         let dsack_of_probe = ack.dsack.is_some_and(|(_, right)| right == end);
         if !self.probe.retransmission || dsack_of_probe {
             self.probe.end = None;

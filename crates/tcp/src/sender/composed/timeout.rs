@@ -16,7 +16,9 @@ impl<O: Observer> Step<'_, O> {
     /// Handles the timers that have expired.
     pub(in crate::sender) fn on_timers(&mut self) {
         // The poll that follows sends what pacing held back.
-        self.sender.timers.expired(SenderTimer::Pace, self.now);
+        if let Some(pacing) = &mut self.sender.pacing {
+            pacing.expire(self.now);
+        }
         if self.sender.timers.expired(SenderTimer::Detect, self.now) {
             self.detect_by_timer();
         }

@@ -13,11 +13,9 @@ pub(super) enum SenderTimer {
     Detect,
     /// Tail loss probe (RFC 8985, section 7).
     Probe,
-    /// Pacing permits the next segment.
-    Pace,
 }
 
-const TIMERS: usize = 4;
+const TIMERS: usize = 3;
 
 /// The due time of each timer.
 #[derive(Clone, Debug)]

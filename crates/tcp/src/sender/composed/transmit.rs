@@ -55,7 +55,7 @@ impl Composed {
         now: Instant,
     ) -> Option<Transmission> {
         self.recovery.window_was_full = None;
-        if self.paces {
+        if self.policy.paces {
             return self.next_paced(stream, now);
         }
         if let Some(transmission) = self.poll_probe(stream, now) {
