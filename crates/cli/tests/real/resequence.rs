@@ -192,6 +192,7 @@ impl Path {
             delay: unruffled_units::Duration::from_millis(DELAY_MS),
             queue: None,
             red: None,
+            mark_above: None,
             impairments: vec![late],
         };
         let emulator =

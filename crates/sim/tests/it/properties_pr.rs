@@ -94,6 +94,7 @@ proptest! {
             delay: Duration::from_millis(delay),
             queue,
             red: None,
+            mark_above: None,
             impairments,
         };
         let mut simulation = Simulation::new();
