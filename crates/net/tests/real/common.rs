@@ -29,10 +29,8 @@ pub(crate) fn hop(service: Option<f64>, delay: u64, impairments: Vec<Impairment>
     let link = LinkConfig {
         rate: service.and_then(|ms| Rate::from_bps(8e6 / ms)),
         delay: unruffled_units::Duration::from_millis(delay),
-        queue: None,
-        red: None,
-        mark_above: None,
         impairments,
+        ..LinkConfig::default()
     };
     SeededLink { link, resequence: None, seed: 7 }
 }

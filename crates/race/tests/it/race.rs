@@ -10,7 +10,12 @@ use unruffled_race::{
 
 /// Returns a path that is fast enough for short tests, with some keys changed.
 fn scenario(changes: &[&str]) -> Scenario {
-    let quick = ["bottleneck.rate=50Mbit/s", "bottleneck.delay=5ms", "bottleneck.queue=100"];
+    path(&[&["bottleneck.queue=100"], changes].concat())
+}
+
+/// Returns the path of [`scenario`] with the queue of the file, and some keys changed.
+fn path(changes: &[&str]) -> Scenario {
+    let quick = ["bottleneck.rate=50Mbit/s", "bottleneck.delay=5ms"];
     let changes: Vec<String> =
         quick.iter().chain(changes).map(|&change| change.to_owned()).collect();
     Scenario::load("in-order", &changes).expect("a scenario")
@@ -62,6 +67,32 @@ fn record(
 fn rows(finished: &Finished) -> Vec<&RunRow> {
     assert!(finished.failures.is_empty(), "{:?}", finished.failures);
     finished.comparison.variants.iter().map(|v| &v.rows[0]).collect()
+}
+
+/// Checks that marks reduced the window of every sender, and that nothing was retransmitted.
+fn assert_marked_without_loss(finished: &Finished) {
+    for row in rows(finished) {
+        let ecn = row.flow.ecn.expect("ECN is requested");
+        assert!(ecn.marked_segments > 0, "{row:?}");
+        assert!(ecn.ecn_reductions != Some(0), "{row:?}");
+        assert_eq!(row.flow.sending.retransmits, 0, "{row:?}");
+    }
+}
+
+#[test]
+fn marks_reduce_the_window_of_kernel_and_ours_and_nothing_is_retransmitted() {
+    let keys = ["tcp.ecn=true", "bottleneck.queue=400", "bottleneck.mark_above=20"];
+    let scenario = path(&keys);
+    let competitors = [kernels(&["reno", "cubic"]), ours(&scenario, &["rack+cubic", "sack"])];
+    let competitors = competitors.concat();
+    let course = Course { length: Length::Bytes(8_000_000), ..course(&scenario, &competitors) };
+    let Some(finished) = run(&course) else { return };
+    assert_marked_without_loss(&finished);
+    // The kernel sends, and our stack echoes the marks.
+    let competitors = kernels(&["cubic"]);
+    let course = Course { competitors: &competitors, reverse: true, ..course };
+    let Some(finished) = run(&course) else { return };
+    assert_marked_without_loss(&finished);
 }
 
 #[test]

@@ -5,12 +5,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use proptest::prelude::*;
 use unruffled_path::{
-    Applies, Direction, Distribution, DropCause, Impairment, LinkConfig, Red, Times,
+    Applies, Direction, Distribution, DropCause, Impairment, LinkConfig, MarkAbove, Red, Times,
 };
 use unruffled_resequence::Config as Resequence;
 use unruffled_sim::{App, End, FlowId, Monitor, Passage, Simulation, SourceConfig};
 use unruffled_tcp::variant::PARTS;
-use unruffled_tcp::{Config, Event, ROWS, Segment, State, Variant};
+use unruffled_tcp::{Config, EcnMode, Event, ROWS, Segment, State, Variant};
 use unruffled_units::{Duration, Instant, Rate};
 
 /// Simulated time within which every transfer must end. With every fifth packet lost in each direction, a
@@ -36,6 +36,13 @@ struct Witness {
     fresh: u64,
     last: Instant,
     hash: DefaultHasher,
+    /// Whether the sender's last segment was a retransmission.
+    resent: bool,
+    /// Stream offset behind all that the sender has sent, now and at its last reduction because of a mark.
+    sent_to: u64,
+    reduced_at: Option<u64>,
+    /// Offset that the acknowledgement of this reduction must exceed.
+    covered: Option<u64>,
 }
 
 impl Witness {
@@ -55,7 +62,16 @@ impl Monitor for Witness {
                 self.delivered += len;
             }
             Event::Arrived { len, duplicate: false, .. } => self.fresh += u64::from(len),
-            Event::Acknowledged { cwnd, ssthresh, .. } => {
+            Event::Sent { offset, len, cause } => {
+                self.resent = cause.is_some();
+                self.sent_to = self.sent_to.max(offset + u64::from(len));
+            }
+            // At most one for each window of data.
+            Event::EcnReduction { .. } => self.covered = self.reduced_at.replace(self.sent_to),
+            Event::Acknowledged { una, cwnd, ssthresh, .. } => {
+                if let Some(covered) = self.covered.take() {
+                    assert!(una > covered, "a second reduction at {una}, with {covered} covered");
+                }
                 // The bound of any sender; `check` has each one's own.
                 assert!(cwnd >= 0.5 && cwnd.is_finite(), "cwnd {cwnd}");
                 assert!(ssthresh >= 0.5, "ssthresh {ssthresh}");
@@ -66,6 +82,10 @@ impl Monitor for Witness {
 
     fn segment(&mut self, _flow: FlowId, end: End, way: Passage, now: Instant, segment: &Segment) {
         self.happened(now, (end, way, segment));
+        if way == Passage::Out {
+            let new = end == End::Sender && segment.len > 0 && !self.resent;
+            assert!(new || !(segment.ecn.is_ect() || segment.ecn.has_cwr() && !segment.flags.syn));
+        }
     }
 
     fn dropped(&mut self, _flow: FlowId, now: Instant, cause: DropCause, segment: &Segment) {
@@ -219,16 +239,22 @@ fn resend() -> impl Strategy<Value = Impairment> {
     )
 }
 
+fn mark_above() -> impl Strategy<Value = MarkAbove> {
+    prop_oneof![(0..50_u32).prop_map(MarkAbove::Packets), ms(0..100).prop_map(MarkAbove::Delay)]
+}
+
 fn link() -> impl Strategy<Value = LinkConfig> {
     let rate = prop::option::of((5.0..8.0).prop_map(|log: f64| 10_f64.powf(log)));
     let queue = prop::option::of(2..200_u32);
     let impairments = prop::collection::vec(impairment(), 0..4);
-    (rate, ms(0..150), queue, any::<bool>(), impairments, prop::option::of(resend())).prop_map(
-        |(rate, delay, queue, red, mut impairments, resend)| {
+    let discipline = (any::<bool>(), any::<bool>(), prop::option::of(mark_above()));
+    (rate, ms(0..150), queue, discipline, impairments, prop::option::of(resend())).prop_map(
+        |(rate, delay, queue, (red, ecn, mark_above), mut impairments, resend)| {
             let rate = rate.and_then(Rate::from_bps);
-            let red = (red && rate.is_some()).then(Red::default);
+            let red = (red && rate.is_some()).then(|| Red { ecn, ..Red::default() });
+            let mark_above = mark_above.filter(|_| rate.is_some() && red.is_none());
             impairments.extend(resend);
-            LinkConfig { rate, delay, queue, red, mark_above: None, impairments }
+            LinkConfig { rate, delay, queue, red, mark_above, impairments }
         },
     )
 }
@@ -248,8 +274,10 @@ fn isn() -> impl Strategy<Value = u32> {
 fn config(mss: u32) -> impl Strategy<Value = Config> {
     let windows = (1..30_u32, prop::option::of(1..300_u32), 0..9_u32);
     let timing = (ms(5..1000), prop::option::of(ms(1..500)), any::<bool>());
-    (windows, timing, isn()).prop_map(
-        move |((initial, max, room), (min_rto, delayed_ack, timestamps), isn)| {
+    let modes = vec![EcnMode::Off, EcnMode::Accept, EcnMode::Request, EcnMode::Request];
+    let ecn = prop::sample::select(modes);
+    (windows, timing, isn(), ecn).prop_map(
+        move |((initial, max, room), (min_rto, delayed_ack, timestamps), isn, ecn)| {
             Config::simulated().with(|c| {
                 c.mss = mss;
                 c.window.initial = max.map_or(initial, |max| initial.min(max));
@@ -259,6 +287,7 @@ fn config(mss: u32) -> impl Strategy<Value = Config> {
                 c.receive_buffer = u64::from(mss) << room;
                 c.timestamps.offer = timestamps;
                 c.isn = isn;
+                c.ecn = ecn;
             })
         },
     )

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use unruffled_stack::codec::{
     Arrival, Checksums, Malformed, Packet, TooBig, Unreached, decode, encode, header_len,
 };
-use unruffled_tcp::{Flags, SackBlocks, Segment, SeqNr, Timestamps, Unreachable};
+use unruffled_tcp::{Ecn, Flags, SackBlocks, Segment, SeqNr, Timestamps, Unreachable};
 
 fn ends(v6: bool) -> (SocketAddr, SocketAddr) {
     let (a, b) =
@@ -40,12 +40,21 @@ fn data() -> Segment {
 }
 
 prop_compose! {
+    fn ecn()(field in 0_u8..4, ece: bool, cwr: bool) -> Ecn {
+        let ece = if ece { Ecn::ECE } else { Ecn::NONE };
+        let cwr = if cwr { Ecn::CWR } else { Ecn::NONE };
+        Ecn::from_ip(field) | ece | cwr
+    }
+}
+
+prop_compose! {
     fn segments()(
         (seq, ack, window, len) in (any::<u32>(), any::<u32>(), any::<u16>(), 0_u32..1500),
         (syn, with_ack, psh, end) in (any::<bool>(), any::<bool>(), any::<bool>(), 0..3),
         mss in any::<Option<u16>>(),
         window_scale in any::<Option<u8>>(),
         sack_permitted in any::<bool>(),
+        ecn in ecn(),
         timestamps in any::<Option<(u32, u32)>>(),
         blocks in prop::collection::vec(any::<(u32, u32)>(), 0..5),
     ) -> Segment {
@@ -65,6 +74,7 @@ prop_compose! {
                 rst: end == 2 && !syn,
                 psh,
             },
+            ecn,
             window,
             mss: mss.filter(|_| syn),
             window_scale: window_scale.filter(|_| syn),
@@ -131,6 +141,22 @@ fn packets_equal_those_of_another_library() {
     ours[6] = theirs[6];
     ours[10..12].copy_from_slice(&theirs[10..12]);
     assert_eq!(ours, theirs);
+}
+
+#[test]
+fn ecn_is_in_the_bits_of_the_standards() {
+    // RFC 3168, figures 1, 3 and 4: CE, CWR and ECE, beside ACK.
+    let segment = Segment { ecn: Ecn::CE | Ecn::CWR | Ecn::ECE, ..data() };
+    let v4 = packet(false, &segment, b"hello");
+    assert_eq!((v4[1], v4[33]), (0b11, 0b1101_0000));
+    let v6 = packet(true, &segment, b"hello");
+    assert_eq!((v6[0], v6[1], v6[53]), (0x60, 0b11 << 4, 0b1101_0000));
+    // Other bits of the traffic class do not count.
+    let mut marked = v6;
+    marked[0] = 0x6b;
+    marked[1] |= 0x80;
+    let Ok(Packet::Tcp(arrival)) = decode(&marked, Checksums::Verify) else { panic!("a segment") };
+    assert_eq!(arrival.segment.ecn, segment.ecn);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::task::{Poll, Waker};
 
 use crate::server::{Server, Summary, segment, stamped};
 use unruffled_stack::{Duration, State};
-use unruffled_tcp::{Connection, Segment, SeqNr};
+use unruffled_tcp::{Connection, Ecn, EcnMode, Segment, SeqNr};
 
 /// Returns a SYN with all options.
 fn syn(seq: u32) -> Segment {
@@ -35,6 +35,47 @@ fn a_flood_of_syns_makes_no_connection_and_leaves_the_backlog_free() {
     assert_eq!(server.stack.counters().cookies_sent, 900);
     server.peer.set_port(1000);
     server.accept();
+}
+
+/// Opens a connection by SYNs with these ECN fields; returns the fields of the answers, and whether the
+/// connection uses ECN. The server has `requests` places for half-open connections.
+fn opened(mode: EcnMode, requests: usize, syns: &[Ecn]) -> (Vec<Ecn>, bool) {
+    let mut server = Server::with(1, |config| {
+        config.limits.requests = requests;
+        config.connection.ecn = mode;
+    });
+    let mut answers = Vec::new();
+    let mut last = Segment::default();
+    for &ecn in syns {
+        server.receive_segment(&Segment { ecn, ..syn(8) }, &[]);
+        last = server.sent_segments().remove(0);
+        answers.push(last.ecn);
+    }
+    let echo = last.timestamps.expect("offered").value;
+    let ack = stamped(segment(".", 9, last.seq.add(1)), 78, echo);
+    server.receive_segment(&ack, &[]);
+    let id = match server.stack.poll_accept(server.listener, Waker::noop()) {
+        Poll::Ready(Ok(id)) => id,
+        other => panic!("{other:?}"),
+    };
+    (answers, server.stack.info(id).expect("is open").congestion.ecn)
+}
+
+#[test]
+fn ecn_is_used_if_each_syn_requests_it() {
+    let request = Ecn::ECE | Ecn::CWR;
+    // With a place in the table, and by a cookie.
+    for requests in [1, 0] {
+        let open = |mode, syns: &[Ecn]| opened(mode, requests, syns);
+        assert_eq!(open(EcnMode::Accept, &[request]), (vec![Ecn::ECE], true));
+        assert_eq!(open(EcnMode::Request, &[request]), (vec![Ecn::ECE], true));
+        assert_eq!(open(EcnMode::Off, &[request]), (vec![Ecn::NONE], false));
+        assert_eq!(open(EcnMode::Accept, &[Ecn::ECE]), (vec![Ecn::NONE], false));
+        let answers = vec![Ecn::ECE, Ecn::NONE];
+        assert_eq!(open(EcnMode::Accept, &[request, Ecn::NONE]), (answers, false));
+    }
+    let answers = vec![Ecn::NONE, Ecn::NONE];
+    assert_eq!(opened(EcnMode::Accept, 1, &[Ecn::NONE, request]), (answers, false));
 }
 
 #[test]

@@ -13,6 +13,8 @@ mod dcr;
 mod descriptions;
 mod dice;
 mod dsack;
+mod ecn;
+mod ecn_response;
 mod first_copy;
 mod flow_control;
 mod growth;

@@ -1,6 +1,8 @@
 //! Links, impairments and networks.
 
+use unruffled_path::MarkAbove;
 use unruffled_resequence::Config as Resequence;
+use unruffled_tcp::EcnMode;
 
 use super::*;
 
@@ -14,6 +16,70 @@ fn a_queue_may_drop_at_random() {
     let words = &scenario.path_in_words()[1].1;
     let expected = "RED queue of 200, thresholds 20 and 60 × 500 B, weight 0.002, gently to 10 %";
     assert!(words.contains(expected), "{words}");
+}
+
+#[test]
+fn a_queue_may_mark() {
+    let read = |keys: &[&str]| {
+        let keys: Vec<String> = keys.iter().map(|k| format!("link.bottleneck.{k}")).collect();
+        let scenario = Scenario::load("rr-3", &keys).map_err(|e| e.to_string())?;
+        let again = Scenario::parse("my.toml", &scenario.toml, &[]).expect("its own TOML");
+        assert_eq!(scenario.hops, again.hops);
+        let words = scenario.path_in_words()[1].1.clone();
+        Ok::<_, String>((scenario.hops[1].link.clone(), words))
+    };
+    for (value, threshold, words) in [
+        ("0", MarkAbove::Packets(0), "marks above 0 packets"),
+        ("20", MarkAbove::Packets(20), "marks above 20 packets"),
+        ("20.0", MarkAbove::Packets(20), "marks above 20 packets"),
+        ("5 ms", MarkAbove::Delay(Duration::from_millis(5)), "marks above 5 ms of wait"),
+    ] {
+        let (link, path) = read(&[&format!("mark_above={value}")]).expect("a good override");
+        assert_eq!(link.mark_above, Some(threshold));
+        assert!(path.contains(words), "{path}");
+    }
+    let (link, path) = read(&["red.ecn=true", "red.mark_p=50 %"]).expect("good overrides");
+    assert_eq!(link.red, Some(Red { ecn: true, mark_p: 0.5, ..Red::default() }));
+    assert!(path.contains("gently to 10 %, marks below 50 %"), "{path}");
+
+    let wrong = |keys: &[&str], expected: &str| {
+        let error = read(keys).expect_err("is wrong");
+        assert!(error.contains(expected) && !error.contains('\n'), "{error}");
+    };
+    let one = "link.bottleneck.mark_above: expected packets from 0 to 10000000 or a time such as \"5 ms\"";
+    for value in ["-1", "soon", "5 m", "10000001"] {
+        wrong(&[&format!("mark_above={value}")], one);
+    }
+    wrong(
+        &["mark_above=5", "red.min=5"],
+        "link.bottleneck.mark_above: expected either this or red",
+    );
+    wrong(
+        &["red.mark_p=5 %"],
+        "link.bottleneck.red.mark_p: expected link.bottleneck.red.ecn = true",
+    );
+    wrong(&["red.ecn=true", "red.mark_p=0"], "link.bottleneck.red.mark_p: expected greater than 0");
+    wrong(&["red.ecn=maybe"], "link.bottleneck.red.ecn: expected true or false");
+    let text = "duration = \"9 s\"\nvariants = [\"sack\"]\n[path]\nhops = [\"a\"]\n\
+                [link.a]\ndelay = \"1 ms\"\nmark_above = 5\n";
+    let fast = error(text, &[]);
+    assert!(
+        fast.starts_with("my.toml:7: link.a.mark_above: expected a link with a rate"),
+        "{fast}"
+    );
+}
+
+#[test]
+fn both_ends_use_ecn_if_the_scenario_has_it() {
+    let mode = |overrides: &[&str]| {
+        let scenario = rr_3(overrides).expect("a good override");
+        (scenario.sender.ecn, scenario.receiver.ecn)
+    };
+    assert_eq!(mode(&[]), (EcnMode::Off, EcnMode::Off));
+    assert_eq!(mode(&["tcp.ecn=false"]), (EcnMode::Off, EcnMode::Off));
+    assert_eq!(mode(&["tcp.ecn=true"]), (EcnMode::Request, EcnMode::Request));
+    let wrong = rr_3(&["tcp.ecn=2"]).expect_err("is wrong").to_string();
+    assert!(wrong.contains("tcp.ecn: expected true or false"), "{wrong}");
 }
 
 /// The bottleneck of `rr-3` without its delayed packets, with `keys` for its `table`.

@@ -22,7 +22,7 @@ mod notation;
 mod setup;
 
 use unruffled_tcp::{
-    Config, Connection, Event, Flags, SackBlocks, Segment, SeqNr, Timestamps, Variant,
+    Config, Connection, Ecn, Event, Flags, SackBlocks, Segment, SeqNr, Timestamps, Variant,
 };
 use unruffled_units::{Duration, Instant};
 
@@ -49,6 +49,8 @@ pub(crate) struct Trace {
     /// Timestamp that the peer echoes.
     echo: u32,
     window: u16,
+    /// Segments that carried CWR so far.
+    cwr: Vec<u64>,
 }
 
 impl Trace {
@@ -106,7 +108,7 @@ impl Trace {
     }
 
     /// Delivers an acknowledgement and polls the sender: `C` cumulative, `S` SACK block, `D` DSACK
-    /// block (first of all blocks), `rtx` the bit of the RTX variants.
+    /// block (first of all blocks), `rtx` the bit of the RTX variants, `ece` ECN-Echo.
     #[track_caller]
     pub(crate) fn ack(&mut self, ack: &str) -> &mut Self {
         self.receives(ack);
@@ -136,7 +138,8 @@ impl Trace {
                     sack.push(position(first - 1), position(last));
                 }
                 _ if word == "rtx" => segment.rtx = true,
-                _ => panic!("{word}: neither C, S, D nor rtx"),
+                _ if word == "ece" => segment.ecn = Ecn::ECE,
+                _ => panic!("{word}: neither C, S, D, rtx nor ece"),
             }
         }
         segment.sack = sack;
@@ -220,7 +223,12 @@ impl Trace {
                 out.push(sent(offset, len, cause));
             }
         };
-        while self.connection.poll_transmit(self.now, &mut observer).is_some() {}
+        while let Some(segment) = self.connection.poll_transmit(self.now, &mut observer) {
+            if segment.ecn.has_cwr() {
+                let end = segment.seq.add(segment.len).distance(SeqNr(ISN).add(1));
+                self.cwr.push((i64::from(end) as u64).div_ceil(SEGMENT));
+            }
+        }
     }
 
     fn ticks(&self, ms: u64) -> u32 {
@@ -240,6 +248,13 @@ impl Trace {
         self
     }
 
+    /// Checks which segments have carried CWR so far.
+    #[track_caller]
+    pub(crate) fn cwr(&mut self, expected: &[u64]) -> &mut Self {
+        assert_eq!(self.cwr, expected, "segments with CWR");
+        self
+    }
+
     /// Ignores the segments sent since the last event.
     pub(crate) fn sends_any(&mut self) -> &mut Self {
         self.out.clear();
@@ -247,7 +262,8 @@ impl Trace {
     }
 
     /// Checks the events of this step: `fast-retransmit`, `recovered`, `timeout`, `probe`,
-    /// `reordered <length>`, `spurious <segment>`, `spurious-fast-retransmit`, `spurious-timeout`.
+    /// `reordered <length>`, `spurious <segment>`, `spurious-fast-retransmit`, `spurious-timeout`,
+    /// `ecn-reduction`.
     #[track_caller]
     pub(crate) fn reports(&mut self, expected: &str) -> &mut Self {
         assert_eq!(self.reported.join(", "), expected, "what was reported");

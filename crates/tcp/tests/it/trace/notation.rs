@@ -44,6 +44,7 @@ pub(super) fn record(reported: &mut Vec<String>, event: &Event) {
         Event::Recovered => "recovered".to_owned(),
         Event::Timeout { .. } => "timeout".to_owned(),
         Event::LossProbe => "probe".to_owned(),
+        Event::EcnReduction { .. } => "ecn-reduction".to_owned(),
         Event::Reordered { length, .. } => format!("reordered {length}"),
         Event::SpuriousRetransmission { offset, .. } => {
             format!("spurious {}", offset / SEGMENT + 1)

@@ -1,8 +1,8 @@
 //! Setup of a trace.
 
 use unruffled_tcp::{
-    Config, Connection, Duplicates, FastRecovery, Flags, Growth, Pipe, Segment, SeqNr, Timestamps,
-    Variant,
+    Config, Connection, Duplicates, Ecn, EcnMode, FastRecovery, Flags, Growth, Pipe, Segment,
+    SeqNr, Timestamps, Variant,
 };
 use unruffled_units::Duration;
 
@@ -104,6 +104,12 @@ impl Setup {
         self
     }
 
+    /// Uses ECN, to which the peer agrees.
+    pub(crate) fn ecn(mut self) -> Self {
+        self.config.ecn = EcnMode::Request;
+        self
+    }
+
     /// Makes the peer offer no SACK.
     pub(crate) fn without_sack(mut self) -> Self {
         self.sack = false;
@@ -126,6 +132,7 @@ impl Setup {
             flags: Flags { syn: true, ack: true, ..Flags::default() },
             window: self.peer_window.map_or(u16::MAX, |segments| (segments * SEGMENT) as u16),
             window_scale,
+            ecn: if syn.ecn.has_ece() { Ecn::ECE } else { Ecn::NONE },
             sack_permitted: self.sack,
             timestamps: syn.timestamps.map(|t| Timestamps { value: 1, echo: t.value }),
             ..Segment::default()
@@ -138,6 +145,7 @@ impl Setup {
             reported: Vec::new(),
             echo: 0,
             window,
+            cwr: Vec::new(),
         };
         trace.echo = trace.ticks(0);
         trace.pump();

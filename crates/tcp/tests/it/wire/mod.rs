@@ -7,15 +7,15 @@
 //! t.gets("P. 1:101 a1 w5000").sends(". 1 a101");
 //! ```
 //!
-//! A segment is written as its flags (`S`, `F`, `R`, `P`, and `.` for an acknowledgement; `-` for
-//! none), its sequence number or the range of its payload, and, where they matter, `a` the
+//! A segment is written as its flags (`S`, `F`, `R`, `P`, `E` for ECE, `W` for CWR, and `.` for an
+//! acknowledgement; `-` for none), its sequence number or the range of its payload, and, where they matter, `a` the
 //! acknowledgement, `w` the window field, and options: `mss1000`, `ws3`, `sackok`, `sack5-9`,
-//! `ts100:7`. Sequence numbers count from the SYN of the segment's sender, which is 0. The window
+//! `ts100:7`, and the ECN field of the IP header: `ect0`, `ect1` or `ce`. Sequence numbers count from the SYN of the segment's sender, which is 0. The window
 //! and the options of segments sent are compared only if the expectation names them. A trace must
 //! check everything that is sent.
 
 use unruffled_tcp::{
-    Config, Connection, Error, Event, Flags, Ignored, SackBlocks, Segment, SeqNr, State,
+    Config, Connection, Ecn, Error, Event, Flags, Ignored, SackBlocks, Segment, SeqNr, State,
     Timestamps, Unreachable, Variant,
 };
 use unruffled_units::{Duration, Instant};
@@ -23,6 +23,9 @@ use unruffled_units::{Duration, Instant};
 /// Initial sequence numbers, which wrap early.
 pub(crate) const OURS: SeqNr = SeqNr(u32::MAX - 50);
 pub(crate) const THEIRS: SeqNr = SeqNr(u32::MAX - 150);
+
+/// The ECN fields of the IP header, as traces name them. They are always compared.
+const FIELDS: [(&str, Ecn); 3] = [("ect0", Ecn::ECT_0), ("ect1", Ecn::ECT_1), ("ce", Ecn::CE)];
 
 /// Returns a configuration with segments of 1000 octets and an unscaled window.
 pub(crate) fn config() -> Config {
@@ -276,6 +279,8 @@ pub(crate) fn parse(text: &str, from: SeqNr, to: SeqNr) -> Segment {
     let letters = words.next().expect("flags");
     let has = |letter| letters.contains(letter);
     let flags = Flags { syn: has('S'), ack: has('.'), fin: has('F'), rst: has('R'), psh: has('P') };
+    let ece = if has('E') { Ecn::ECE } else { Ecn::NONE };
+    let cwr = if has('W') { Ecn::CWR } else { Ecn::NONE };
     let number = |n: &str| n.parse::<i64>().unwrap_or_else(|_| panic!("{n} in {text:?}"));
     let at = |origin: SeqNr, n: &str| origin.add(number(n) as u32);
     let range = words.next().expect("a number");
@@ -285,9 +290,12 @@ pub(crate) fn parse(text: &str, from: SeqNr, to: SeqNr) -> Segment {
     };
     let mut segment =
         Segment { seq: at(from, first), len, flags, window: 10_000, ..Segment::default() };
+    segment.ecn = ece | cwr;
     let mut sack = SackBlocks::default();
     for word in words {
-        if word == "sackok" {
+        if let Some((_, field)) = FIELDS.iter().find(|(name, _)| *name == word) {
+            segment.ecn = segment.ecn | *field;
+        } else if word == "sackok" {
             segment.sack_permitted = true;
         } else if let Some(block) = word.strip_prefix("sack") {
             let (left, right) = block.split_once('-').expect("a block");
@@ -315,11 +323,11 @@ pub(crate) fn parse(text: &str, from: SeqNr, to: SeqNr) -> Segment {
 /// Formats a segment of this end with the fields that `expected` names.
 fn show(segment: &Segment, expected: &str) -> String {
     let flags = segment.flags;
-    let letters: String =
-        [(flags.syn, 'S'), (flags.fin, 'F'), (flags.rst, 'R'), (flags.psh, 'P'), (flags.ack, '.')]
-            .into_iter()
-            .filter_map(|(set, letter)| set.then_some(letter))
-            .collect();
+    let letters: String = [(flags.syn, 'S'), (flags.fin, 'F'), (flags.rst, 'R'), (flags.psh, 'P')]
+        .into_iter()
+        .chain([(segment.ecn.has_ece(), 'E'), (segment.ecn.has_cwr(), 'W'), (flags.ack, '.')])
+        .filter_map(|(set, letter)| set.then_some(letter))
+        .collect();
     let seq = i64::from(segment.seq.distance(OURS));
     let mut text = format!("{letters} {seq}");
     if segment.len > 0 {
@@ -347,6 +355,10 @@ fn show(segment: &Segment, expected: &str) -> String {
             let shown = |t: Timestamps| format!(" ts{}:{}", t.value, t.echo);
             text += &segment.timestamps.map_or(" nots".to_owned(), shown);
         }
+    }
+    let field = Ecn::from_ip(segment.ecn.ip_field());
+    if let Some((name, _)) = FIELDS.iter().find(|(_, known)| *known == field) {
+        text += &format!(" {name}");
     }
     text
 }

@@ -169,3 +169,30 @@ fn the_oldest_reduction_is_dropped_when_the_ledger_is_full() {
     assert_eq!(add(&mut ledger, ids[11], Evidence::Duplicate, 100), None, "dropped");
     assert_eq!(add(&mut ledger, ids[12], Evidence::Duplicate, 100), Some((SAVED, 88, false)));
 }
+
+#[test]
+fn a_reduction_that_a_mark_supports_is_never_undone() {
+    for evidence in [Evidence::Duplicate, Evidence::Original, Evidence::Arrived] {
+        let mut ledger = Ledger::default();
+        let id = begin(&mut ledger, SAVED, 100);
+        resend(&mut ledger, id, 1);
+        if evidence == Evidence::Arrived {
+            assert_eq!(ledger.confirm_last(), Some(id));
+        }
+        ledger.support_last_by_mark();
+        assert_eq!(add(&mut ledger, id, evidence, 200), None, "{evidence:?}");
+    }
+}
+
+#[test]
+fn an_answer_to_an_original_undoes_nothing_if_a_mark_came_later() {
+    let mut ledger = Ledger::default();
+    let watched = begin(&mut ledger, SAVED, 100);
+    resend(&mut ledger, watched, 1);
+    let mark = ledger.begin(Cause::FastRetransmit, Basis::Mark, before(SMALLER), at(150));
+    assert_eq!(ledger.current(), Some(watched), "nothing is resent because of a mark");
+    assert_eq!(add(&mut ledger, watched, Evidence::Original, 200), None);
+    // By DSACKs, the earlier reduction proves spurious, but that because of the mark stands.
+    assert_eq!(add(&mut ledger, watched, Evidence::Duplicate, 210), Some((SAVED, 110, false)));
+    assert_eq!(add(&mut ledger, mark, Evidence::Arrived, 220), None);
+}
