@@ -14,11 +14,6 @@ impl WindowedMax {
         self.best[0].1
     }
 
-    /// Discards all samples in favour of one.
-    pub(super) fn reset(&mut self, now: u64, value: f64) {
-        self.best = [(now, value); 3];
-    }
-
     /// Adds a sample at time `now`, for a window of `length`.
     pub(super) fn add(&mut self, length: u64, now: u64, value: f64) {
         let new = (now, value);
@@ -79,7 +74,5 @@ mod tests {
         assert_eq!(max.get(), 4.0);
         max.scale(0.5);
         assert_eq!(max.get(), 2.0);
-        max.reset(2, 1.0);
-        assert_eq!(max.get(), 1.0);
     }
 }

@@ -81,6 +81,9 @@ impl Default for LongTerm {
 impl LongTerm {
     /// Returns the bound, with headroom for others.
     pub(super) fn with_headroom(&self) -> f64 {
+        if self.bound.is_infinite() {
+            return self.bound;
+        }
         self.bound - (HEADROOM * self.bound).max(1.0)
     }
 
@@ -155,5 +158,6 @@ mod tests {
         }
         assert_eq!(growth, [1.0, 2.0, 4.0, 8.0, 16.0]);
         assert_eq!(bound.with_headroom(), 131.0 - 19.65);
+        assert_eq!(LongTerm::default().with_headroom(), f64::INFINITY);
     }
 }
