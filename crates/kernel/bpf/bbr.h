@@ -109,6 +109,25 @@ static __always_inline void set_paced(struct sock *sk, bool paced)
 		sk->sk_pacing_status = wanted;
 }
 
+/*
+ * Bounds snd_cwnd to twice what one call of tcp_write_xmit() sends under the kernel's pacing, which
+ * is one TSO segment of about a millisecond. Otherwise a segment of half a window is sent about once
+ * a second: seen on Linux 6.18, and not under the kernel's own BBR.
+ */
+static __always_inline void bound_burst(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	__u32 shown = tp->snd_cwnd, bound;
+	__u64 per_ms = sk->sk_pacing_rate >> 10;
+
+	barrier_var(shown);
+	if (sk->sk_pacing_status == SK_PACING_FQ || !tp->mss_cache)
+		return;
+	bound = in_flight(tp) + max(2 * per_ms / tp->mss_cache, TCP_INIT_CWND);
+	if (shown > bound)
+		tp->snd_cwnd = bound;
+}
+
 /* Returns the number of segments lost so far, as far as retransmissions and DSACKs show it. */
 static __always_inline __u32 losses(struct tcp_sock *tp, struct connection *c)
 {

@@ -135,6 +135,14 @@ __u32 BPF_PROG(unruffled_undo, struct sock *sk)
 	return max(c->cwnd, 2);
 }
 
+/* Sets snd_cwnd for new data. */
+static __always_inline void show(struct sock *sk, struct connection *c)
+{
+	show_window(tcp_sk(sk), c);
+	if (grows_by_bbr())
+		bound_burst(sk);
+}
+
 /*
  * Handles a transmission when nothing is in flight. `has_callback`: the kernel has a callback for
  * this event alone.
@@ -158,7 +166,7 @@ static __always_inline void start(struct sock *sk, bool has_callback)
 	} else {
 		restart_after_idle(tp, c);
 	}
-	show_window(tp, c);
+	show(sk, c);
 }
 
 SEC("struct_ops")
@@ -206,7 +214,7 @@ static __noinline int control(struct sock *sk, int flag, const struct rate_sampl
 	if (grows_by_bbr()) {
 		bbr_ack(sk, c, rs, on_time, silence);
 		record_window(tp, c);
-		show_window(tp, c);
+		show(sk, c);
 		return 0;
 	}
 	/* RFC 3168, section 6.1.2: one reduction per window. */
@@ -240,7 +248,7 @@ static __noinline int control(struct sock *sk, int flag, const struct rate_sampl
 		     (in_reduction && state >= TCP_CA_Recovery && !in_slow_start(c));
 	c->hold.ceiling = conserving ? in_flight(tp) + acked + 1 : 0;
 	tp->snd_ssthresh = c->ssthresh;
-	show_window(tp, c);
+	show(sk, c);
 	pace(sk, c);
 	return 0;
 }
@@ -303,7 +311,7 @@ __u32 BPF_PROG(unruffled_segs, struct sock *sk)
 		else
 			release(tp, c, n);
 	} else if (state != TCP_CA_Loss || c->path_alive) {
-		show_window(tp, c);
+		show(sk, c);
 	}
 	if (!grows_by_bbr())
 		return 2; /* the kernel's default */

@@ -64,5 +64,22 @@ fn a_short_interval_is_refused() {
     }
 }
 
+#[test]
+fn a_wrong_growth_is_refused() {
+    for command in ["attach", "run"] {
+        for growth in ["bbr2", "CUBIC", "unruffled", "cubic,bbr", ""] {
+            let arguments = [command, "--growth", growth, "--", "true"];
+            let given = if command == "run" { &arguments[..] } else { &arguments[..3] };
+            let output = Command::new(UNRUFFLED).args(given).output().expect("it was built");
+            let printed = text(&output);
+            assert_eq!((output.status.code(), printed.lines().count()), (Some(2), 1), "{printed}");
+            assert!(
+                printed.contains("--growth") && printed.contains("expected one of cubic, bbr"),
+                "{printed}"
+            );
+        }
+    }
+}
+
 #[cfg(feature = "bpf")]
 mod loaded;

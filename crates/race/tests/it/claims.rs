@@ -243,3 +243,31 @@ fn short_flows_under_the_kernel_unruffled_end_in_time() {
     let ratio = time("few-late", 1_000_000);
     assert!(ratio <= 0.5, "few-late: {ratio:.2}");
 }
+
+/// The least goodput of `unruffled attach --growth bbr` in Mb/s, where packets are late and lost.
+#[test]
+#[ignore = "nine minutes of real time"]
+fn growth_by_bbr_tolerates_lateness_and_losses() {
+    for (scenario, percent, least) in [
+        ("half-late", "0", 8.5),
+        ("half-late", "1", 8.0),
+        ("half-late", "2", 7.5),
+        ("few-late", "0", 9.0),
+        ("few-late", "1", 8.5),
+        ("few-late", "2", 8.0),
+    ] {
+        let lossy = loss(percent);
+        let mbps = race_over(scenario, &[&lossy], &["unruffled+bbr"], &[], |c| c.seeds = 3)[0].1;
+        assert!(mbps >= least, "{scenario}, {percent} % lost: {mbps:.2}, expected {least}");
+    }
+}
+
+#[test]
+#[ignore = "four minutes of real time"]
+fn in_order_growth_by_bbr_is_the_kernels_bbr() {
+    for percent in ["0", "1"] {
+        let kernels = ["bbr", "unruffled+bbr"];
+        let results = race_over("in-order", &[&loss(percent)], &kernels, &[], |c| c.seeds = 2);
+        assert!((results[1].1 / results[0].1 - 1.0).abs() <= 0.05, "{percent} %: {results:?}");
+    }
+}

@@ -260,6 +260,22 @@ fn a_congestion_control_that_the_kernel_lacks_is_refused() {
     assert!(error.to_string().starts_with("--kernel tortoise: not in this kernel: expected "));
 }
 
+/// The kernel's name of the second has an underscore, since BPF allows no plus.
+#[test]
+fn the_congestion_controls_that_a_race_loads_have_two_names_each() {
+    let named = |names: &[&str]| {
+        let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
+        Competitor::kernels(&names).map(|all| all.iter().map(Competitor::name).collect::<Vec<_>>())
+    };
+    let expected = ["kernel-unruffled", "kernel-unruffled+bbr"];
+    assert_eq!(named(&["unruffled", "unruffled+bbr"]).expect("a race loads them"), expected);
+    assert_eq!(named(&["unruffled", " unruffled_bbr"]).expect("a race loads them"), expected);
+    let twice = named(&["unruffled+bbr", "unruffled_bbr"]).expect_err("it is the same");
+    assert_eq!(twice.to_string(), "--kernel: unruffled+bbr stands twice: expected each once");
+    let error = named(&["unruffled+bbr2"]).expect_err("no race loads it").to_string();
+    assert!(error.contains("unruffled+bbr"), "{error}");
+}
+
 #[test]
 fn a_resequencer_before_the_receiver_spares_the_kernel_retransmissions() {
     let scenario = scenario(&["queue=5000", "alternate.every=2", "alternate.extra=20ms"]);

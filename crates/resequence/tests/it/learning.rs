@@ -122,3 +122,30 @@ fn a_path_that_stops_being_late_is_no_longer_held() {
     trace.data(1000 + 10 * next, next);
     assert_eq!(path(&trace).hold, Duration::ZERO);
 }
+
+/// Every second of ten packets is lost, and then nothing passes. The sender resends the lost ones after the
+/// outage, when its timer expires.
+#[test]
+fn packets_that_are_resent_after_an_outage_are_not_late() {
+    for stamped in [true, false] {
+        for outage in [300, 600, 1200, 2500, 3900, 5000, 20_000] {
+            let mut trace = Trace::new(Config::default());
+            trace.stamped = stamped;
+            trace.handshake(0, 100);
+            let next = run(&mut trace, 0, 1000, 10, Some(45));
+            let before = path(&trace);
+            let (arrived, lost): (Vec<_>, Vec<_>) = (next..next + 10).partition(|n| n % 2 == 1);
+            for n in arrived {
+                trace.data(1000 + 10 * n, n);
+            }
+            let begins = 1000 + 10 * (next + 10) + outage;
+            for (n, time) in lost.into_iter().zip((begins..).step_by(10)) {
+                trace.sent(time, n, time - 50);
+            }
+            trace.until(begins + 1000);
+            let state = path(&trace);
+            assert_eq!(state.longest, before.longest, "{outage} ms, timestamps: {stamped}");
+            assert!(state.hold <= before.hold, "{outage} ms, timestamps: {stamped}");
+        }
+    }
+}

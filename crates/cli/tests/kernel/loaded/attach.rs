@@ -163,8 +163,9 @@ fn no_registration_is_left_in_the_kernel() {
     let path = "--set bottleneck.delay=1ms --set bottleneck.rate=100Mbit/s";
     let race = format!("$U race in-order {path} --duration 1s --variants none --no-report");
     let output = script(&format!(
-        "$U attach && $U attach --default && $U detach && $U run -- true &&
-        {race} --kernel unruffled && {race} --kernel unruffled,reno --together && echo all"
+        "$U attach && $U attach --growth bbr --default && $U detach && $U run -- true &&
+        $U run --growth bbr -- true && {race} --kernel unruffled,unruffled+bbr &&
+        {race} --kernel unruffled,unruffled+bbr,reno --together && echo all"
     ));
     let printed = text(&output);
     if lacks(&printed) {

@@ -44,16 +44,18 @@ fn accepted_connections_inherit_it_until_detach() {
 #[ignore = "a part of another test"]
 fn listens() {
     let Ok(_) = std::env::var("CHILD") else { return };
-    command("attach");
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    set_tcp_congestion(&listener, "unruffled").expect("unruffled is attached");
-    let first = connection(&listener);
-    assert_eq!(tcp_congestion(&first.1).expect("a socket"), "unruffled");
-    command("detach");
-    let second = connection(&listener);
-    assert_ne!(tcp_congestion(&second.1).expect("a socket"), "unruffled");
-    // Existing connections keep it.
-    assert_eq!(tcp_congestion(&first.1).expect("a socket"), "unruffled");
+    for (growth, control) in [("cubic", "unruffled"), ("bbr", "unruffled_bbr")] {
+        command(&format!("attach --growth {growth}"));
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        set_tcp_congestion(&listener, control).expect("it is attached");
+        let first = connection(&listener);
+        assert_eq!(tcp_congestion(&first.1).expect("a socket"), control);
+        command("detach");
+        let second = connection(&listener);
+        assert_ne!(tcp_congestion(&second.1).expect("a socket"), control);
+        // Existing connections keep it.
+        assert_eq!(tcp_congestion(&first.1).expect("a socket"), control);
+    }
 }
 
 #[test]
@@ -71,7 +73,10 @@ fn leaves() {
     let (mut client, _server) = connection(&listener);
     let port = client.local_addr().expect("the socket is connected").port();
     let is_shown = || command("status --json").contains(&format!(":{port}\""));
-    for (control, expected) in [("unruffled", true), ("reno", false), ("unruffled", true)] {
+    command("attach --growth bbr");
+    let controls = [("unruffled", true), ("reno", false), ("unruffled", true)];
+    let with_bbr = [("unruffled_bbr", true), ("bbr", false), ("unruffled_bbr", true)];
+    for (control, expected) in controls.into_iter().chain(with_bbr).chain(controls) {
         set_tcp_congestion(&client, control).expect("the congestion control exists");
         client.write_all(b"x").expect("the socket is connected");
         assert_eq!(is_shown(), expected, "{control}");

@@ -69,6 +69,10 @@ const MAX_WAIT: Duration = Duration::from_secs(1);
 /// Number of round trips that the second wait may last over long paths, or more with a large window.
 const CONFIRM_ROUND_TRIPS: f64 = 16.0;
 
+/// Time by which an acknowledgement may be later than the smoothed round trip without a sign of an outage: timers and
+/// queues.
+const ACK_SLACK: Duration = Duration::from_millis(10);
+
 /// The two waits, each after the reference round trip.
 #[derive(Clone, Copy, Debug)]
 struct Waits {
@@ -93,6 +97,11 @@ pub(crate) struct Unruffled {
     /// Transmission time of the latest-sent segment that was sent once and is known to be delivered.
     /// RACK's may be that of a retransmission whose original arrived.
     sent_once: Instant,
+    /// Time of the last acknowledgement.
+    acknowledged: Instant,
+    /// Segments sent before this time give no samples. They may have arrived long before they were
+    /// acknowledged, because an outage lost the acknowledgements.
+    hidden_until: Instant,
 }
 
 impl Unruffled {
@@ -105,6 +114,8 @@ impl Unruffled {
             overflow_share: many,
             reference: Duration::ZERO,
             sent_once: Instant::ZERO,
+            acknowledged: Instant::ZERO,
+            hidden_until: Instant::ZERO,
         }
     }
 
@@ -156,6 +167,7 @@ impl LossDetector for Unruffled {
             self.lateness.invalidate_share();
         }
         self.sent_once = self.sent_once.max(facts.latest_sent_once.unwrap_or_default());
+        self.acknowledged = view.now;
         self.rack.on_ack(facts, view);
         if self.lateness.refresh(view.now) {
             self.dsack_loss.fade();
@@ -166,6 +178,13 @@ impl LossDetector for Unruffled {
 
     fn on_recovery_end(&mut self, view: &View) {
         self.rack.on_recovery_end(view);
+    }
+
+    /// If acknowledgements still arrive, one segment is later than the timer, and the path works.
+    fn on_timeout(&mut self, _first: bool, view: &View) {
+        if view.now.since(self.acknowledged) > view.srtt.unwrap_or_default() + ACK_SLACK {
+            self.hidden_until = view.now;
+        }
     }
 
     fn variables(&self, view: &View, show: &mut dyn FnMut(Variable)) {
@@ -186,6 +205,9 @@ impl LatenessModel for Unruffled {
     }
 
     fn on_arrival(&mut self, sent: Instant, now: Instant) {
+        if sent < self.hidden_until {
+            return;
+        }
         match self.lateness(sent, now) {
             Some(lateness) => self.lateness.late(lateness),
             None => self.lateness.in_order(),
@@ -194,7 +216,8 @@ impl LatenessModel for Unruffled {
 
     fn lateness(&self, sent: Instant, now: Instant) -> Option<Duration> {
         let front = if self.lateness.seen() { self.rack.latest_sent() } else { self.sent_once };
-        (sent < front).then(|| now.since(sent).saturating_sub(self.reference))
+        (sent < front && sent >= self.hidden_until)
+            .then(|| now.since(sent).saturating_sub(self.reference))
     }
 
     fn on_late(&mut self, lateness: Duration) {
@@ -296,6 +319,48 @@ mod tests {
             Some((ms(100) + END_OF_40_MS_BIN, true))
         );
         assert_eq!(rule.confirm_after, Some(ms(150)));
+    }
+
+    /// Segments sent at 0 to 90 ms arrive, and an outage of five seconds loses their acknowledgements. The
+    /// first one is sent again at 4.9 s, and the acknowledgement of that copy reports one of the others.
+    #[test]
+    fn segments_from_before_an_outage_are_not_late() {
+        for was_late in [false, true] {
+            let mut ours = detector("unruffled");
+            if was_late {
+                latest(ours.as_mut(), 10, 110);
+                arrives(ours.as_mut(), 0, 150);
+            }
+            latest(ours.as_mut(), 20, 120);
+            for timeout in [420, 1220, 4900] {
+                let srtt = Some(ms(100));
+                ours.on_timeout(timeout == 420, &View { srtt, ..view(timeout) });
+            }
+            arrives(ours.as_mut(), 90, 5000);
+            latest(ours.as_mut(), 4900, 5000);
+            for sent in [80, 70, 60] {
+                arrives(ours.as_mut(), sent, 5010);
+                latest(ours.as_mut(), sent, 5010);
+            }
+            assert_eq!(model(ours.as_mut()).lateness(at(50), at(5020)), None);
+            let confirm = ours.rule(&view(5010)).confirm_after;
+            // 5/4 of 50 ms, or RACK's rule.
+            assert_eq!(confirm, was_late.then_some(ms(162) + Duration::from_micros(500)));
+            // A segment sent after the outage is late by 30 ms.
+            latest(ours.as_mut(), 5050, 5150);
+            assert_eq!(model(ours.as_mut()).lateness(at(5040), at(5170)), Some(ms(30)));
+        }
+    }
+
+    /// The timer expires for one segment, while acknowledgements of others arrive.
+    #[test]
+    fn a_timeout_for_a_late_segment_hides_nothing() {
+        let mut ours = detector("unruffled");
+        latest(ours.as_mut(), 10, 110);
+        arrives(ours.as_mut(), 0, 150);
+        latest(ours.as_mut(), 200, 300);
+        ours.on_timeout(true, &View { srtt: Some(ms(100)), ..view(310) });
+        assert_eq!(model(ours.as_mut()).lateness(at(100), at(350)), Some(ms(150)));
     }
 
     #[test]
