@@ -69,10 +69,10 @@ pub struct Standing {
 }
 
 /// Senders with BBR that are compared by default.
-const WITH_BBR: [&str; 2] = ["rack+bbr", "unruffled+bbr"];
+const WITH_BBR: [&str; 3] = ["rack+bbr", "unruffled+bbr", "unruffled+bbr3"];
 
 /// Returns the senders that are compared by default: all rows except those that exist only in the
-/// simulator, and Westwood, whose response to losses is not that of the standard; and two with BBR.
+/// simulator, and Westwood, whose response to losses is not that of the standard; and three with BBR.
 pub fn senders() -> Vec<String> {
     let of = |row: &&unruffled_tcp::Row| {
         let variant = Variant::named(row.name);

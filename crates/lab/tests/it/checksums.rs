@@ -86,7 +86,7 @@ const PARTS: [&str; 8] = [
 ];
 
 /// Senders whose congestion control models the path.
-const MODELS: [&str; 3] = ["rack+bbr", "sack+bbr", "unruffled+bbr"];
+const MODELS: [&str; 5] = ["rack+bbr", "rack+bbr3", "sack+bbr", "unruffled+bbr", "unruffled+bbr3"];
 
 /// A run: the names of the scenario and of the sender with its changed parameter, then both of them.
 type Job = ((String, String), Scenario, Variant);
