@@ -46,7 +46,8 @@ enum { BBR_PROBE_RTT = 3, BBR_BW_SCALE = 24 };
  * `growth` excludes them.
  */
 extern void bbr_init(struct sock *sk) __ksym __weak;
-extern void bbr_main(struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs) __ksym __weak;
+extern void bbr_main(struct sock *sk, __u32 ack, int flag,
+		     const struct rate_sample *rs) __ksym __weak;
 /* Before Linux 6.10. libbpf ignores the suffix, and the prototype that does not match. */
 extern void bbr_main___2(struct sock *sk, const struct rate_sample *rs) __ksym __weak;
 extern void bbr_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym __weak;
@@ -103,16 +104,17 @@ static __always_inline void save_bbr_window(struct sock *sk, struct connection *
  */
 static __always_inline void set_paced(struct sock *sk, bool paced)
 {
-	__u32 status = sk->sk_pacing_status, wanted = paced ? SK_PACING_NEEDED : SK_PACING_NONE;
+	__u32 status = sk->sk_pacing_status;
+	__u32 next = paced ? SK_PACING_NEEDED : SK_PACING_NONE;
 
-	if (status != SK_PACING_FQ && status != wanted)
-		sk->sk_pacing_status = wanted;
+	if (status != SK_PACING_FQ && status != next)
+		sk->sk_pacing_status = next;
 }
 
 /*
  * Bounds snd_cwnd to twice what one call of tcp_write_xmit() sends under the kernel's pacing, which
- * is one TSO segment of about a millisecond. Otherwise a segment of half a window is sent about once
- * a second: seen on Linux 6.18, and not under the kernel's own BBR.
+ * is one TSO segment of about a millisecond. Otherwise a segment of half a window is sent about
+ * once a second: seen on Linux 6.18, and not under the kernel's own BBR.
  */
 static __always_inline void bound_burst(struct sock *sk)
 {
@@ -134,7 +136,7 @@ static __always_inline __u32 losses(struct tcp_sock *tp, struct connection *c)
 	return made(tp, c) + c->canaries.lost - c->canaries.refuted;
 }
 
-/* Returns whether the state is Loss because of an outage, and not because of one late packet. */
+/* Returns whether the state is Loss because of an outage, not because of a late packet. */
 static __always_inline bool has_timed_out(struct tcp_sock *tp, struct connection *c)
 {
 	return ca_state(tp) == TCP_CA_Loss && !c->path_alive;
@@ -247,7 +249,7 @@ static __noinline int bbr_ack(struct sock *sk, struct connection *c, const struc
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct bbr *b = bbr_of(tp);
 	struct sample copy;
-	__u32 lost, known, newly, window, acked, prior_delivered;
+	__u32 lost, known, newly, window, acked, prior_delivered, sent;
 	bool waits, timed_out;
 	__u8 state;
 
@@ -263,7 +265,8 @@ static __noinline int bbr_ack(struct sock *sk, struct connection *c, const struc
 	barrier_var(lost);
 	known = losses(tp, c);
 	newly = known - c->bbr.losses;
-	if (!on_time && (waits || is_hidden(&c->lateness, (__u32)tp->tcp_mstamp - (__u32)rs->rtt_us)))
+	sent = (__u32)tp->tcp_mstamp - (__u32)rs->rtt_us;
+	if (!on_time && (waits || is_hidden(&c->lateness, sent)))
 		FIELD_OF_COPY(&copy, long, rtt_us) = -1;
 	if (waits) {
 		FIELD_OF_COPY(&copy, int, losses) = (__s32)newly > 0 ? newly : 0;

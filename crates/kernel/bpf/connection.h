@@ -18,7 +18,7 @@ struct lateness {
 	__u32 overtaken;	/* packets sent before were overtaken, as of the previous ACK */
 	/* Packets sent from then until then may have arrived long before an ACK covered them. */
 	__u32 hidden_from, hidden_until;
-	__u8 outage;		/* the timer has expired and no ACK came, and what is resent is not acknowledged */
+	__u8 outage;		/* the timer expired in a silence, and the state is still Loss */
 };
 
 /* hold.h: retransmissions that are held back. */
@@ -123,9 +123,9 @@ struct cubic {
 struct beside_bbr {
 	__u32 cwnd;		/* BBR's window, without room for late packets */
 	__u32 lost, losses;	/* at the last ACK: tp->lost, and losses() */
-	/* Packet conservation after a loss event: the window, and `delivered` at its start. 0: none */
+	/* Packet conservation: the window, and `delivered` at its start. 0: none */
 	__u32 conserved, conserved_from;
-	/* Packets sent at these values of `delivered` show the application's rate, not the path's. */
+	/* Packets sent at these values of `delivered` are limited by the application. */
 	__u32 idle_from, idle_until;
 };
 

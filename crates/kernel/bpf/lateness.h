@@ -33,8 +33,7 @@ static __always_inline __u32 queueing(struct connection *c)
 }
 
 /*
- * Hides the packets sent from `from` until now: they are no measurements. A time counts as past for
- * 35 minutes, so packets from before count for half of that.
+ * Hides the packets sent from `from` until now: they are no measurements.
  */
 static __always_inline void hide_since(struct tcp_sock *tp, struct lateness *l, __u32 from)
 {
@@ -98,7 +97,7 @@ static __always_inline bool update_lateness(struct tcp_sock *tp, struct connecti
 	bool on_time = false;
 
 	hide_silence(tp, c);
-	/* DSACKs for what a timeout sent again show no short wait, and may come a round trip later. */
+	/* DSACKs for what a timeout sent again show no short wait. They may come an RTT later. */
 	if (ca_state(tp) != TCP_CA_Loss)
 		l->outage = 0;
 	if (l->outage)
