@@ -101,7 +101,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
         self.expire_retransmissions();
         self.report_progress();
         self.settle_probe();
-        self.detect_and_grow(pipe_before, Phase::Open, false);
+        self.detect_and_grow(pipe_before, Phase::Open, false, false);
         self.finish();
     }
 
@@ -127,8 +127,9 @@ impl<O: Observer> AckContext<'_, '_, O> {
             self.report_progress();
         }
         self.settle_probe();
-        self.detect_and_grow(pipe_before, phase_before, undone);
-        if self.ack.ece {
+        let ece = self.ack.ece;
+        self.detect_and_grow(pipe_before, phase_before, undone, ece);
+        if ece {
             let segments = self.read.delivery.segments;
             self.step().on_echo(segments);
         }
@@ -229,13 +230,13 @@ impl<O: Observer> AckContext<'_, '_, O> {
     /// Looks for losses, then grows the window. An acknowledgement with ECE does not grow it (RFC 3168,
     /// section 6.1.2).
     #[inline(always)]
-    fn detect_and_grow(&mut self, pipe_before: u32, phase_before: Phase, undone: bool) {
+    fn detect_and_grow(&mut self, pipe_before: u32, phase_before: Phase, undone: bool, ece: bool) {
         let newly_lost = self.detect_losses();
         let delivered = self.read.delivery.segments;
         let advanced = self.read.advanced;
         // A detector can find out about lateness even by a predicted acknowledgement.
         if self.sender.two_stage_active() {
-            if !self.ack.ece {
+            if !ece {
                 let sender = &mut *self.sender;
                 sender.grow_by_delivery(
                     self.stream,
@@ -246,11 +247,11 @@ impl<O: Observer> AckContext<'_, '_, O> {
                 );
             }
         } else {
-            let may_grow = advanced && !undone && !self.ack.ece && {
+            let may_grow = advanced && !undone && !ece && {
                 let policy = &self.sender.policy;
                 self.sender.recovery.grows_after(policy, phase_before)
             };
-            self.grow_and_wait(may_grow.then_some(phase_before));
+            self.grow_and_wait(may_grow.then_some(phase_before), ece);
         }
         if matches!(self.sender.recovery.phase, Phase::Recovery { .. }) {
             let safe = advanced && !newly_lost;
@@ -263,7 +264,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
     ///
     /// [`Growth`]: crate::Growth
     #[inline(always)]
-    fn grow_and_wait(&mut self, may_grow: Option<Phase>) {
+    fn grow_and_wait(&mut self, may_grow: Option<Phase>, ece: bool) {
         let sender = &mut *self.sender;
         let Reading { delivery, advanced, flight_before, .. } = &self.read;
         let full = *flight_before >= sender.window.cwnd as u32;
@@ -289,7 +290,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
             window_was_full,
         };
         let segments = sender.limited_transmit.grow_while_waiting(&wait, &sender.window);
-        if segments > 0 && !self.ack.ece {
+        if segments > 0 && !ece {
             sender.grow(self.stream, segments, Phase::Open, self.now);
         }
         if let Some(idle) = sender.limited_transmit.idle(&wait, &sender.window) {
