@@ -351,6 +351,8 @@ impl Serialize for RunRow {
 
 #[cfg(test)]
 mod tests {
+    use unruffled_measure::EcnCounts;
+
     use super::*;
     use crate::record::fake;
 
@@ -371,6 +373,26 @@ mod tests {
         for metric in METRICS {
             assert_eq!(json[metric.name], serde_json::to_value(metric.of(row)).unwrap());
         }
+    }
+
+    #[test]
+    fn a_row_of_a_sender_that_requests_ecn_has_its_counts_and_columns() {
+        let mut comparison = fake::comparison();
+        let heads = |comparison: &_| -> Vec<&'static str> {
+            crate::summary::columns(comparison).iter().map(|column| column.short).collect()
+        };
+        let before = heads(&comparison);
+        let row = &mut comparison.variants[0].rows[0];
+        let counts = EcnCounts { marked_segments: 5, ecn_reductions: Some(2) };
+        row.flow.ecn = Some(counts);
+        let json = serde_json::to_value(&*row).unwrap();
+        assert_eq!((&json["marked_segments"], &json["ecn_reductions"]), (&5.into(), &2.into()));
+        assert_eq!(json.as_object().unwrap().len(), 3 + METRICS.len() + 2);
+        row.flow.ecn = Some(EcnCounts { ecn_reductions: None, ..counts });
+        assert!(serde_json::to_value(&*row).unwrap()["ecn_reductions"].is_null(), "a kernel's");
+        let mut expected = before;
+        expected.splice(3..3, ["CE", "ECN"]);
+        assert_eq!(heads(&comparison), expected);
     }
 
     #[test]

@@ -231,7 +231,7 @@ impl Link {
         let transmission = self.transmitter.send(bytes, now);
         self.discipline.record_admitted(bytes, now, transmission);
         let pending = Pending { bytes, direction, ready: now, damaged: 0 };
-        Outcome { marked, ..self.finish(pending, transmission) }
+        self.finish(pending, transmission, marked)
     }
 
     /// Returns the outcome of the packet that the link holds under `ticket`; the link may hold it again.
@@ -264,7 +264,7 @@ impl Link {
     #[inline(never)]
     fn resend(&mut self, ticket: Ticket, packet: Pending) {
         let transmission = self.transmitter.resend(packet.bytes, packet.ready);
-        let outcome = self.finish(packet, transmission);
+        let outcome = self.finish(packet, transmission, false);
         if let Some(resender) = &mut self.resender {
             resender.resolve(ticket, outcome);
         }
@@ -272,7 +272,7 @@ impl Link {
 
     /// Applies the impairments to a packet after its transmission; returns its outcome.
     #[inline(always)]
-    fn finish(&mut self, packet: Pending, transmission: Transmission) -> Outcome {
+    fn finish(&mut self, packet: Pending, transmission: Transmission, marked: bool) -> Outcome {
         let Pending { direction, ready, .. } = packet;
         let Transmission { waited, departed } = transmission;
         let crossing = Crossing { direction, ready, begun: ready + waited, departed };
@@ -280,7 +280,7 @@ impl Link {
             verdict: Verdict::Drop(DropCause::Loss),
             duplicate: false,
             detoured: false,
-            marked: false,
+            marked,
             waited,
             departed,
         };

@@ -59,6 +59,30 @@ fn flows_share_a_bottleneck_and_fill_it() {
 }
 
 #[test]
+fn flows_that_share_a_queue_that_marks_lose_nothing() {
+    let marks = ["tcp.ecn=true", "link.bottleneck.mark_above=20", "link.bottleneck.queue=400"];
+    let record = run(DUMBBELL, &marks);
+    let link = record.link("bottleneck").expect("is measured");
+    assert!(link.marked_packets > 0 && link.dropped_packets == 0, "{link:?}");
+    assert!(link.queue_mean < 30.0, "{link:?}");
+    let mut marked = 0;
+    for flow in &record.flows {
+        let ecn = flow.ecn.expect("requests ECN");
+        marked += ecn.marked_segments;
+        // At least one mark for each reduction, and at most a window of them.
+        let reductions = ecn.ecn_reductions.expect("is ours");
+        assert!(reductions > 0 && reductions <= ecn.marked_segments, "{ecn:?}");
+        assert_eq!((flow.sending.retransmits, flow.sending.timeouts), (0, 0), "{flow:?}");
+    }
+    assert!(marked.abs_diff(link.marked_packets) <= 1, "{marked}, {link:?}");
+    // Without ECN at the ends the queue marks nothing, and drops.
+    let record = run(DUMBBELL, &["link.bottleneck.mark_above=20"]);
+    let link = record.link("bottleneck").expect("is measured");
+    assert!(link.marked_packets == 0 && link.dropped_packets > 0, "{link:?}");
+    assert!(record.flows.iter().all(|flow| flow.ecn.is_none()));
+}
+
+#[test]
 fn data_flows_both_ways_over_a_link_and_losses_of_data_affect_only_data() {
     let both = DUMBBELL.to_owned()
         + r#"

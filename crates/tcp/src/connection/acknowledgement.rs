@@ -67,7 +67,7 @@ impl<O: Observer> Arrival<'_, O> {
     }
 
     #[inline(always)]
-    pub(super) fn on_ack(&mut self, offset: u64) -> Result<(), Ignored> {
+    pub(super) fn on_ack(&mut self, offset: u64, ece: bool) -> Result<(), Ignored> {
         let Some(acked) = self.acceptable_ack() else {
             self.challenge();
             return Err(Ignored::UnacceptableAck);
@@ -103,14 +103,14 @@ impl<O: Observer> Arrival<'_, O> {
         // section 2).
         let repeated =
             acked == una && self.segment.len == 0 && !self.segment.flags.fin && unchanged;
-        self.reborrow().read_ack(acked, repeated);
+        self.reborrow().read_ack(acked, repeated, ece);
         Ok(())
     }
 
     /// Processes an acknowledgement that may acknowledge data in flight; `repeated` if it equals
-    /// the last one.
+    /// the last one, `ece` if it reports a mark.
     #[inline(never)]
-    fn read_ack(mut self, acked: u64, repeated: bool) {
+    fn read_ack(mut self, acked: u64, repeated: bool, ece: bool) {
         let una = self.connection.sender.stream.una();
         let nxt = self.connection.sender.stream.nxt();
         let mut blocks = [].as_slice();
@@ -136,7 +136,7 @@ impl<O: Observer> Arrival<'_, O> {
             duplicate: repeated && nxt > una,
             rtx: self.segment.rtx,
             // An older acknowledgement than the last may precede the arrival of CWR.
-            ece: self.segment.ecn.has_ece() && acked >= una && self.connection.ecn.is_capable(),
+            ece: ece && acked >= una,
             echo: self.connection.clock.echoed(self.segment, self.now),
         };
         self.connection.sender.on_ack(ack, self.now, self.observer);

@@ -70,7 +70,7 @@ impl<O: Observer> Arrival<'_, O> {
     #[inline(always)]
     fn on_expected(&mut self) {
         let offset = self.connection.receiver.next();
-        if let Err(reason) = self.on_ack(offset) {
+        if let Err(reason) = self.on_ack(offset, false) {
             return self.ignore(reason);
         }
         self.connection.idle.on_acceptable(self.now);
@@ -138,7 +138,7 @@ impl<O: Observer> Arrival<'_, O> {
             }
             self.establish();
         }
-        self.on_ack(offset)?;
+        self.on_ack(offset, self.reports_mark())?;
         // Not before the acknowledgement is checked: an attacker that does not know what was sent
         // must not change TS.Recent, which would make this end drop the peer's segments (RFC 7323,
         // section 5.3, R3; RFC 5961, section 5).
@@ -198,7 +198,7 @@ impl<O: Observer> Arrival<'_, O> {
             && nearly_acceptable(offset, next, edge)
         {
             // If its acknowledgement is unacceptable too, the answer above already covers it.
-            let _ = self.on_ack(offset);
+            let _ = self.on_ack(offset, self.reports_mark());
         }
         Ignored::OutsideWindow
     }

@@ -111,6 +111,12 @@ pub(super) fn answer_to(syn: &Segment, mode: EcnMode) -> Ecn {
 }
 
 impl<O> Arrival<'_, O> {
+    /// Returns whether the segment reports a mark of a segment of this end.
+    #[inline]
+    pub(super) fn reports_mark(&self) -> bool {
+        self.segment.ecn.has_ece() && self.connection.ecn.is_capable()
+    }
+
     /// Processes the ECN fields of an acceptable segment with data.
     #[inline]
     pub(super) fn on_ecn_of_data(&mut self, offset: u64) {

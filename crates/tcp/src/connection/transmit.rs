@@ -132,7 +132,7 @@ impl<O: Observer> Departure<'_, O> {
             let registered = self.connection.sender.stream.outstanding();
             self.watch_window();
             if registered {
-                return Some(Outgoing { new: false, ..self.send(transmission) });
+                return Some(Outgoing { first: false, ..self.send(transmission) });
             }
             let Transmission { offset, len, .. } = transmission;
             return Some(Outgoing { offset, len, ..Outgoing::default() });
@@ -156,13 +156,13 @@ impl<O: Observer> Departure<'_, O> {
         // The segment ends with the last octet written so far.
         let psh = len > 0 && offset + u64::from(len) == self.connection.sender.stream.written();
         let rtx = self.connection.sender.stream.marks_retransmissions() && cause.is_some();
-        Outgoing { offset, len, fin, psh, rtx, new: cause.is_none() && len > 0 }
+        Outgoing { offset, len, fin, psh, rtx, first: cause.is_none() }
     }
 
     /// Builds the segment, which acknowledges everything that has arrived.
     #[inline(always)]
     fn segment(&mut self, outgoing: &Outgoing) -> Segment {
-        let &Outgoing { offset, len, fin, psh, rtx, new } = outgoing;
+        let &Outgoing { offset, len, fin, psh, rtx, first } = outgoing;
         let mut sack = SackBlocks::default();
         let mut whole = true;
         if self.connection.sack && self.connection.receiver.block_count() > 0 {
@@ -171,7 +171,8 @@ impl<O: Observer> Departure<'_, O> {
             whole = limit > 0;
             self.connection.receiver.blocks(limit, |l, r| sack.push(origin.at(l), origin.at(r)));
         }
-        let ecn = if self.connection.ecn.is_active() { self.ecn(new) } else { Ecn::NONE };
+        let ecn =
+            if self.connection.ecn.is_active() { self.ecn(first && len > 0) } else { Ecn::NONE };
         let segment = Segment {
             seq: self.connection.numbers.ours.add(1).at(offset),
             ack: self.connection.numbers.theirs.add(1).at(self.connection.receiver.next()),
@@ -206,6 +207,6 @@ struct Outgoing {
     psh: bool,
     /// Value of [`Segment::rtx`], which only the simulator uses.
     rtx: bool,
-    /// Whether it carries data for the first time, and is no window probe.
-    new: bool,
+    /// Whether it is the first transmission of its part of the stream, and no window probe.
+    first: bool,
 }

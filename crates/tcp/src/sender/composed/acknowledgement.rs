@@ -16,6 +16,16 @@ use crate::parts::limited_transmit::{LimitedTransmit, Progress, Wait};
 use crate::sender::Ack;
 use crate::sender::stream::{Reading, Stream};
 
+/// What few senders and acknowledgements have. A predicted acknowledgement has nothing of it, which the
+/// compiler knows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rare {
+    /// Whether the acknowledgement has ECE.
+    ece: bool,
+    /// For a sender that paces, whether the window is what limits it.
+    window_is_limit: Option<bool>,
+}
+
 impl Composed {
     pub(in crate::sender) fn on_ack(
         &mut self,
@@ -116,7 +126,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
         self.expire_retransmissions();
         self.report_progress();
         self.settle_probe();
-        self.detect_and_grow(pipe_before, Phase::Open, false, None);
+        self.detect_and_grow(pipe_before, Phase::Open, false, Rare::default());
         self.finish();
     }
 
@@ -142,10 +152,11 @@ impl<O: Observer> AckContext<'_, '_, O> {
             self.report_progress();
         }
         self.settle_probe();
+        let ece = self.ack.ece;
         let pacing = self.sender.pacing.as_ref();
         let window_is_limit = pacing.map(|pacing| pacing.window_is_limit(&self.sender.window));
-        self.detect_and_grow(pipe_before, phase_before, undone, window_is_limit);
-        if self.ack.ece {
+        self.detect_and_grow(pipe_before, phase_before, undone, Rare { ece, window_is_limit });
+        if ece {
             let segments = self.read.delivery.segments;
             self.step().on_echo(segments);
         }
@@ -247,31 +258,26 @@ impl<O: Observer> AckContext<'_, '_, O> {
     }
 
     /// Looks for losses, then grows the window. An acknowledgement with ECE does not grow it (RFC 3168,
-    /// section 6.1.2). `window_is_limit`: for a sender that paces, whether the window is what limits it.
+    /// section 6.1.2).
     #[inline(always)]
-    fn detect_and_grow(
-        &mut self,
-        pipe_before: u32,
-        phase_before: Phase,
-        undone: bool,
-        window_is_limit: Option<bool>,
-    ) {
+    fn detect_and_grow(&mut self, pipe_before: u32, phase_before: Phase, undone: bool, rare: Rare) {
+        let Rare { ece, window_is_limit } = rare;
         let newly_lost = self.detect_losses();
         let delivered = self.read.delivery.segments;
         let advanced = self.read.advanced;
         // A detector can find out about lateness even by a predicted acknowledgement.
         if self.sender.two_stage_active() {
-            if !self.ack.ece {
+            if !ece {
                 let sender = &mut *self.sender;
                 let pipe = PipeBefore { pipe: pipe_before, window_is_limit };
                 sender.grow_by_delivery(self.stream, delivered, pipe, phase_before, self.now);
             }
         } else {
-            let may_grow = advanced && !undone && !self.ack.ece && {
+            let may_grow = advanced && !undone && !ece && {
                 let policy = &self.sender.policy;
                 self.sender.recovery.grows_after(policy, phase_before)
             };
-            self.grow_and_wait(may_grow.then_some(phase_before), window_is_limit);
+            self.grow_and_wait(may_grow.then_some(phase_before), rare);
         }
         if matches!(self.sender.recovery.phase, Phase::Recovery { .. }) {
             let safe = advanced && !newly_lost;
@@ -284,7 +290,8 @@ impl<O: Observer> AckContext<'_, '_, O> {
     ///
     /// [`Growth`]: crate::Growth
     #[inline(always)]
-    fn grow_and_wait(&mut self, may_grow: Option<Phase>, window_is_limit: Option<bool>) {
+    fn grow_and_wait(&mut self, may_grow: Option<Phase>, rare: Rare) {
+        let Rare { ece, window_is_limit } = rare;
         let sender = &mut *self.sender;
         let Reading { delivery, advanced, flight_before, .. } = &self.read;
         let full = window_is_limit.unwrap_or(*flight_before >= sender.window.cwnd as u32);
@@ -310,7 +317,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
             window_was_full,
         };
         let segments = sender.limited_transmit.grow_while_waiting(&wait, &sender.window);
-        if segments > 0 && !self.ack.ece {
+        if segments > 0 && !ece {
             sender.grow(self.stream, segments, Phase::Open, self.now);
         }
         if let Some(idle) = sender.limited_transmit.idle(&wait, &sender.window) {
