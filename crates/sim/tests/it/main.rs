@@ -1,5 +1,6 @@
 //! Tests of the simulator by itself, and of the engine over simulated paths.
 
+mod bbr3;
 mod many;
 mod ns2;
 mod properties;

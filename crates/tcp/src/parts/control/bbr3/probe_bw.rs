@@ -128,12 +128,7 @@ impl Bbr3 {
                 self.state = State::Cruise;
             }
             State::Refill if self.rounds.start => self.start_up(rate, cwnd),
-            State::Up => {
-                if self.is_probe_over(sample, rate, cwnd) {
-                    self.cycle.too_high = false;
-                    self.start_down(now);
-                }
-            }
+            State::Up => self.end_probe_when_over(sample, rate, cwnd, now),
             _ => {}
         }
     }
@@ -147,6 +142,13 @@ impl Bbr3 {
     fn has_drained(&self, in_flight: f64) -> bool {
         in_flight <= self.inflight_with_headroom()
             && in_flight <= self.inflight(self.bandwidth.get(), 1.0)
+    }
+
+    fn end_probe_when_over(&mut self, sample: &PathSample, rate: f64, cwnd: f64, now: Instant) {
+        if self.is_probe_over(sample, rate, cwnd) {
+            self.cycle.too_high = false;
+            self.start_down(now);
+        }
     }
 
     fn is_probe_over(&mut self, sample: &PathSample, rate: f64, cwnd: f64) -> bool {
