@@ -5,10 +5,8 @@ use unruffled_units::{did_you_mean, similar};
 use super::{PARTS, ROWS, Variant};
 
 /// Congestion controls of Linux that no sender here has.
-const KERNEL: [&str; 17] = [
-    "bbr",
+const KERNEL: [&str; 15] = [
     "bbr2",
-    "bbr3",
     "bic",
     "cdg",
     "dctcp",
@@ -77,6 +75,8 @@ mod tests {
     #[test]
     fn a_similar_sender_is_suggested() {
         for (name, expected) in [
+            ("bbr", "rack+bbr"),
+            ("BBR3", "rack+bbr3"),
             ("cubic", "rack+cubic"),
             ("CUBIC", "rack+cubic"),
             ("tcp-cubic", "rack+cubic"),
@@ -102,10 +102,10 @@ mod tests {
     #[test]
     fn a_congestion_control_that_only_the_kernel_has_is_pointed_out() {
         for (name, control) in [
-            ("bbr", "bbr"),
-            ("BBR3", "bbr3"),
+            ("bbr2", "bbr2"),
+            ("kernel-bbr", "bbr"),
             ("kernel-cubic", "cubic"),
-            ("rack+bbr", "bbr"),
+            ("rack+dctcp", "dctcp"),
             ("tcp_vegas", "vegas"),
         ] {
             let expected =

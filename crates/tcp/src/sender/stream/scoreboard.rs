@@ -102,6 +102,7 @@ pub(crate) struct Scoreboard {
     base: SegNo,
     entries: VecDeque<Entry>,
     /// Segments deemed lost since the log was read, if there is one.
+    #[expect(clippy::box_collection, reason = "most connections have no log, and a word less")]
     loss_log: Option<Box<Vec<SegNo>>>,
 }
 
