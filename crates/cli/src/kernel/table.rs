@@ -151,10 +151,10 @@ mod tests {
     #[test]
     fn each_figure_is_explained() {
         let expected = "\
-peer             Mb/s  cwnd  RTT ms  late ms  held  events  spurious  restored  rtx  age s
-192.0.2.1:5201   2.00    10    20.1      0.0     0       3         2         1    4     61
-192.0.2.1:5201  <0.01    10    20.1      0.0     0       3         2         1    4     61
-192.0.2.1:5201   0.00    10       -      0.0     0       3         2         1    4      -
+peer            growth   Mb/s  cwnd  RTT ms  late ms  held  events  spurious  restored  rtx  age s
+192.0.2.1:5201   cubic   2.00    10    20.1      0.0     0       3         2         1    4     61
+192.0.2.1:5201   cubic  <0.01    10    20.1      0.0     0       3         2         1    4     61
+192.0.2.1:5201   cubic   0.00    10       -      0.0     0       3         2         1    4      -
 Mb/s: acknowledged in the last 1.00 s; RTT: smoothed; late: the most in 8 to 16 s; cwnd, held: now; \
 events to rtx: since the connection has been under unruffled, its age
 3 connections; 2 ended in the last 1.00 s; 1 under another version, not shown

@@ -70,9 +70,10 @@ fn a_name_of_another_kind_is_refused_with_its_kind() {
     let folder = folder();
     for (arguments, expected) in [
         (
-            &["compare", "--variants", "bbr"][..],
-            "; bbr is the kernel's own: race it with --kernel bbr\n",
+            &["compare", "--variants", "dctcp"][..],
+            "; dctcp is the kernel's own: race it with --kernel dctcp\n",
         ),
+        (&["compare", "--variants", "bbr"], "; did you mean rack+bbr?\n"),
         (&["compare", "rack"], "; rack is a variant\n"),
         (&["compare", "cubic"], "; cubic is a part of variants, such as rack+cubic\n"),
         (&["sweep", "rr-3"], "rr-3: no such file; rr-3 is a scenario: expected a grid file\n"),
