@@ -26,6 +26,7 @@
 //!     delay: unruffled_units::Duration::from_millis(10),
 //!     queue: None,
 //!     red: None,
+//!     mark_above: None,
 //!     impairments: Vec::new(),
 //! };
 //! let pair = Pair::new(1500)?;

@@ -54,8 +54,8 @@ pub(crate) struct Stream {
     /// Whether SACK blocks are processed.
     selective: bool,
     mss: u32,
-    /// Time of the last transmission.
-    last_sent: Option<Instant>,
+    /// Time of the last transmission; the maximum if there was none.
+    last_sent: Instant,
     pub(super) board: Scoreboard,
     flow_control: FlowControl,
     /// SND.UNA and SND.NXT as stream offsets.
@@ -81,7 +81,7 @@ impl Stream {
             mss: config.mss,
             round_trips: RoundTrips::new(config, timer),
             min_rtt: MinRtt::default(),
-            last_sent: None,
+            last_sent: Instant::MAX,
             highest_at: Instant::ZERO,
             selective,
             lengths,
@@ -162,9 +162,7 @@ impl Stream {
     /// more than RW before beginning transmission if the TCP has not sent data in an interval
     /// exceeding the retransmission timeout" (RFC 5681, section 4.1).
     pub(super) fn restarts(&self, timeout: impl FnOnce() -> Duration, now: Instant) -> bool {
-        !self.outstanding()
-            && self.last_sent.is_some_and(|sent| now.since(sent) > timeout())
-            && self.next_new().is_some()
+        !self.outstanding() && now.since(self.last_sent) > timeout() && self.next_new().is_some()
     }
 
     /// Returns the minimum recent round-trip time.
@@ -204,7 +202,7 @@ impl Stream {
         self.flow_control.discard_probe();
         self.board.push(offset, len as u32, now);
         self.nxt += len;
-        self.last_sent = Some(now);
+        self.last_sent = now;
         self.transmission(offset, len as u32, None)
     }
 
@@ -229,7 +227,7 @@ impl Stream {
         }
         ledger.on_retransmit(under);
         self.board.retransmit(number, now);
-        self.last_sent = Some(now);
+        self.last_sent = now;
         self.transmission(start, len, Some(cause))
     }
 

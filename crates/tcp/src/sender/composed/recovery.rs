@@ -1,6 +1,8 @@
 //! When recovery begins, how it reduces the window, and how it ends (RFC 6675, section 5; RFC 6582
 //! without SACK).
 
+use std::num::NonZeroU64;
+
 use unruffled_units::{Duration, Instant};
 
 use super::context::{AckContext, Step};
@@ -44,7 +46,7 @@ pub(super) struct Recovery {
     /// cwnd before the reduction, rounded up, at least two segments.
     pub(super) reduced_from: u32,
     /// SND.NXT when the last loss was detected (RFC 6582, section 3.2, steps 2 and 4).
-    pub(super) recover: Option<u64>,
+    pub(super) recover: Option<NonZeroU64>,
     /// The first segment of a fast retransmit leaves whatever the pipe holds.
     pub(super) fast_retransmit_due: bool,
     /// HighRxt of RFC 6675: the highest segment resent by loss detection.
@@ -106,7 +108,7 @@ impl Recovery {
     /// Returns whether the third duplicate may begin a recovery, or may result from spurious
     /// retransmissions of the last one (RFC 6582, section 3.2, step 2).
     fn may_begin(&self, policy: &Policy, una: u64) -> bool {
-        !policy.is_careful() || self.recover.is_none_or(|recover| una > recover)
+        !policy.is_careful() || self.recover.is_none_or(|recover| una > recover.get())
     }
 }
 
@@ -261,7 +263,7 @@ impl<O: Observer> Step<'_, O> {
         sender.detector.on_recovery(&view);
         let reduces = sender.reduce_for_loss(stream, Cause::FastRetransmit, *now);
         sender.recovery.phase = Phase::Recovery { point: stream.nxt(), partial: false };
-        sender.recovery.recover = Some(stream.nxt());
+        sender.recovery.recover = NonZeroU64::new(stream.nxt());
         sender.recovery.fast_retransmit_due = true;
         if sender.policy.pipe == Pipe::Counted && sender.policy.acks == Acks::Sack {
             let left = sender.policy.left_at_recovery(sender.recovery.run, stream.board.sacked());

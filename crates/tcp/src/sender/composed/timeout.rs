@@ -1,6 +1,8 @@
 //! The sender's timers: when they are set, and what happens when the retransmission timer expires
 //! (RFC 6298, section 5).
 
+use std::num::NonZeroU64;
+
 use unruffled_units::Instant;
 
 use super::context::Step;
@@ -65,7 +67,7 @@ impl<O: Observer> Step<'_, O> {
             sender.record_reduction(stream, Cause::Timeout, Snapshot::default(), now);
         }
         sender.enter_loss(stream, false);
-        sender.recovery.recover = Some(stream.nxt());
+        sender.recovery.recover = NonZeroU64::new(stream.nxt());
         if stream.board.reneged()
             && let Some(numbers) = stream.discard_sacks()
         {

@@ -5,6 +5,8 @@
 //! A detector takes part by returning a [`LatenessModel`](crate::parts::detect::LatenessModel). It is *active* while the detector's rule has
 //! a `confirm_after`: then a suspicion does not reduce the window at once.
 
+use std::num::NonZeroU64;
+
 use unruffled_units::{Duration, Instant};
 
 use super::context::Step;
@@ -204,7 +206,7 @@ impl<O: Observer> Step<'_, O> {
             return;
         }
         sender.recovery.phase = Phase::Recovery { point: stream.nxt(), partial: false };
-        sender.recovery.recover = Some(stream.nxt());
+        sender.recovery.recover = NonZeroU64::new(stream.nxt());
         // The lost segments may have been resent already. Then new data keeps acknowledgements coming.
         sender.recovery.fast_retransmit_due = true;
         sender.begin_reduction(stream, 0);
@@ -487,7 +489,7 @@ impl Composed {
     /// not count, because the reduction responded to them.
     fn overflows(&mut self, stream: &Stream) -> bool {
         let responded = self.window.ssthresh.is_finite()
-            && self.recovery.recover.is_some_and(|recover| stream.una() < recover);
+            && self.recovery.recover.is_some_and(|recover| stream.una() < recover.get());
         if !self.window.slow_start() || responded {
             return false;
         }
