@@ -32,9 +32,12 @@ impl Marks {
 
     /// Handles the undoing of the last reduction, which withdraws its CWR. Reductions because of a mark
     /// are never undone.
-    pub(super) fn on_undo(&mut self) {
+    ///
+    /// An ECE on an acknowledgement of `una`, SND.UNA, still belongs to an earlier window of data: the
+    /// reduction that is undone may have begun there, after one because of a mark.
+    pub(super) fn on_undo(&mut self, una: u64) {
         if self.0 & BY_MARK == 0 {
-            *self = Self::default();
+            *self = Self(una + 1);
         }
     }
 
@@ -80,10 +83,22 @@ mod tests {
         marks.on_loss(5000);
         assert_eq!([marks.take_cwr(), marks.take_cwr()], [true, false]);
         marks.on_loss(5000);
-        marks.on_undo();
-        assert!(!marks.take_cwr() && !marks.are_answered(0));
+        marks.on_undo(4000);
+        assert!(!marks.take_cwr());
+        assert_eq!([4000, 4001].map(|una| marks.are_answered(una)), [true, false]);
         marks.on_mark(5000);
-        marks.on_undo();
-        assert!(marks.are_answered(0) && marks.take_cwr(), "a mark stands");
+        marks.on_undo(4000);
+        assert!(marks.are_answered(5000) && marks.take_cwr(), "a mark stands");
+    }
+
+    #[test]
+    fn a_loss_after_a_mark_that_proves_spurious_leaves_the_window_of_data_of_the_mark() {
+        let mut marks = Marks::default();
+        marks.on_mark(5000);
+        // The first segment behind the marked window of data seems lost.
+        assert!(!marks.answer_loss(5000));
+        marks.on_loss(9000);
+        marks.on_undo(5000);
+        assert_eq!([5000, 5001].map(|una| marks.are_answered(una)), [true, false]);
     }
 }

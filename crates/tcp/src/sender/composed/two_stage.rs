@@ -252,7 +252,7 @@ impl<O: Observer> Step<'_, O> {
     pub(super) fn on_undo(&mut self, undo: &Undo<Before>) {
         let last = self.sender.ledger.last_began();
         if undo.last {
-            self.sender.marks.on_undo();
+            self.sender.marks.on_undo(self.stream.una());
         }
         if let Some(suspicions) = self.sender.suspicions.as_mut().filter(|_| undo.last) {
             suspicions.on_undo(undo.saved.window.cwnd, last);
