@@ -4,6 +4,7 @@ pub(crate) mod bbr;
 pub(crate) mod bbr3;
 pub(crate) mod cubic;
 pub(crate) mod pacing;
+mod probe_rtt;
 pub(crate) mod reno;
 mod sample;
 pub(crate) mod westwood;

@@ -17,6 +17,7 @@ use rand_xoshiro::rand_core::SeedableRng as _;
 use unruffled_units::{Duration, Instant};
 
 use super::pacing::send_quantum;
+use super::probe_rtt::{ProbeRtt, Progress};
 use super::windowed_max::WindowedMax;
 use super::{
     AnyControl, CongestionControl, DeliveryRate, Flow, LossState, PathSample, Snapshot, Window,
@@ -38,9 +39,6 @@ const BANDWIDTH_ROUNDS: u64 = 10;
 
 /// Time for which a minimum round-trip time counts (`bbr_min_rtt_win_sec`).
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
-
-/// Minimum duration of PROBE_RTT (`bbr_probe_rtt_mode_ms`).
-const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 
 /// Share of the bandwidth at which the sender paces, so that no queue stays
 /// (`bbr_pacing_margin_percent`).
@@ -130,9 +128,7 @@ pub(crate) struct Bbr {
     conserves_packets: bool,
     /// Whether transmission began again after the application had nothing to send.
     idle_restart: bool,
-    /// End of PROBE_RTT, once little is in flight.
-    probe_rtt_ends: Option<Instant>,
-    probe_rtt_round_done: bool,
+    probe_rtt: ProbeRtt,
     /// Time of the last delivery.
     delivered_at: Instant,
     totals: Totals,
@@ -165,8 +161,7 @@ impl Bbr {
             loss_state: LossState::Open,
             conserves_packets: false,
             idle_restart: false,
-            probe_rtt_ends: None,
-            probe_rtt_round_done: false,
+            probe_rtt: ProbeRtt::default(),
             delivered_at: Instant::ZERO,
             totals: Totals::default(),
         }
@@ -340,22 +335,14 @@ impl Bbr {
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.save_cwnd(window.cwnd);
             self.mode = Mode::ProbeRtt;
-            self.probe_rtt_ends = None;
+            self.probe_rtt = ProbeRtt::default();
         }
         if self.mode == Mode::ProbeRtt {
-            match self.probe_rtt_ends {
-                None if f64::from(sample.in_flight) <= MIN_CWND => {
-                    self.probe_rtt_ends = Some(now + PROBE_RTT_TIME);
-                    self.probe_rtt_round_done = false;
-                    self.round_ends_at = sample.delivered_total;
-                }
-                None => {}
-                Some(_) => {
-                    self.probe_rtt_round_done |= self.round_start;
-                    if self.probe_rtt_round_done {
-                        self.check_probe_rtt_done(window, now);
-                    }
-                }
+            let little = f64::from(sample.in_flight) <= MIN_CWND;
+            match self.probe_rtt.on_ack(little, self.round_start, now) {
+                Progress::Begins => self.round_ends_at = sample.delivered_total,
+                Progress::RoundDone => self.check_probe_rtt_done(window, now),
+                Progress::Waits => {}
             }
         }
         if sample.rate.is_some() {
@@ -364,7 +351,7 @@ impl Bbr {
     }
 
     fn check_probe_rtt_done(&mut self, window: &mut Window, now: Instant) {
-        if self.probe_rtt_ends.is_none_or(|end| now <= end) {
+        if !self.probe_rtt.is_over(now) {
             return;
         }
         self.min_rtt_at = now;

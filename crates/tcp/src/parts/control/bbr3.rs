@@ -31,10 +31,11 @@ use std::borrow::Cow;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
-use unruffled_units::{Duration, Instant};
+use unruffled_units::Instant;
 
 use super::bbr::aggregation::Epoch;
 use super::pacing::send_quantum;
+use super::probe_rtt::{ProbeRtt, Progress};
 use super::windowed_max::WindowedMax;
 use super::{
     AnyControl, CongestionControl, Flow, LossState, LostSegment, PathSample, Snapshot, Variables,
@@ -66,9 +67,6 @@ const PACING_MARGIN: f64 = 0.99;
 
 /// Smallest window, in segments (BBR.MinPipeCwnd).
 const MIN_CWND: f64 = 4.0;
-
-/// Minimum duration of PROBE_RTT (BBR.ProbeRTTDuration).
-const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 
 /// Round trips after which DRAIN ends, whatever is in flight.
 const MAX_DRAIN_ROUNDS: u64 = 3;
@@ -188,9 +186,7 @@ pub(crate) struct Bbr3 {
     window_was_full: bool,
     /// Whether transmission began again after the application had nothing to send.
     idle_restart: bool,
-    /// End of PROBE_RTT, once little is in flight.
-    probe_rtt_ends: Option<Instant>,
-    probe_rtt_round_done: bool,
+    probe_rtt: ProbeRtt,
     totals: Totals,
 }
 
@@ -221,8 +217,7 @@ impl Bbr3 {
             window_full: false,
             window_was_full: false,
             idle_restart: false,
-            probe_rtt_ends: None,
-            probe_rtt_round_done: false,
+            probe_rtt: ProbeRtt::default(),
             totals: Totals::default(),
         }
     }
@@ -368,24 +363,16 @@ impl Bbr3 {
         if self.min_rtt.expired && !self.idle_restart && self.state != State::ProbeRtt {
             self.state = State::ProbeRtt;
             self.save_cwnd(window.cwnd);
-            self.probe_rtt_ends = None;
+            self.probe_rtt = ProbeRtt::default();
             self.cycle.stop_probe(self.totals.delivered);
             self.start_round();
         }
         if self.state == State::ProbeRtt {
-            match self.probe_rtt_ends {
-                None if f64::from(sample.in_flight) <= self.probe_rtt_cwnd() => {
-                    self.probe_rtt_ends = Some(now + PROBE_RTT_TIME);
-                    self.probe_rtt_round_done = false;
-                    self.start_round();
-                }
-                None => {}
-                Some(_) => {
-                    self.probe_rtt_round_done |= self.rounds.start;
-                    if self.probe_rtt_round_done {
-                        self.check_probe_rtt_done(window, now);
-                    }
-                }
+            let little = f64::from(sample.in_flight) <= self.probe_rtt_cwnd();
+            match self.probe_rtt.on_ack(little, self.rounds.start, now) {
+                Progress::Begins => self.start_round(),
+                Progress::RoundDone => self.check_probe_rtt_done(window, now),
+                Progress::Waits => {}
             }
         }
         if sample.rate.is_some() {
@@ -394,7 +381,7 @@ impl Bbr3 {
     }
 
     fn check_probe_rtt_done(&mut self, window: &mut Window, now: Instant) {
-        if self.probe_rtt_ends.is_none_or(|end| now <= end) {
+        if !self.probe_rtt.is_over(now) {
             return;
         }
         self.min_rtt.on_probed(now);

@@ -78,7 +78,7 @@ impl Policer {
         *self = Self { began: at, totals, ..Self::default() };
     }
 
-    /// Takes one loss into account that has no sample, as after a timeout.
+    /// Takes an acknowledgement, or a timeout as the loss of one segment.
     pub(super) fn on_ack(&mut self, facts: &Facts) -> Finding {
         if self.limits {
             if facts.probing_bandwidth && facts.round_start {

@@ -1,6 +1,8 @@
 //! BBR, version 3, on acknowledgements played by hand. Rates are in segments per second, times in
 //! milliseconds.
 
+use unruffled_units::Duration;
+
 use super::super::{DeliveryRate, SentState};
 use super::*;
 
