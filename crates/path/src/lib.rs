@@ -9,7 +9,8 @@
 //!
 //! 1. The queue discipline, drop-tail or RED, admits the packet or drops it. It may mark an admitted packet
 //!    with CE if the packet is ECN-capable.
-//! 2. The transmitter sends it at the link's rate, after the packets before it.
+//! 2. The transmitter sends it at the link's rate, after the packets before it. The rate may vary, as a
+//!    [`Trace`] or a table of [`Changes`] says.
 //! 3. If the link repairs its own errors, the transmission may be damaged. The packet then returns to
 //!    step 2 after some time, at the head of the queue; packets behind it are sent in the meantime.
 //! 4. Every other impairment may lose the packet, alone, in a burst or in a blackout, or delay or
@@ -22,6 +23,7 @@
 //! at the link, or on the time at which it may be resent; a redrawn delay on the beginning of its
 //! transmission; bursts and blackouts on the end of its transmission.
 
+mod changes;
 mod direction;
 mod discipline;
 mod distribution;
@@ -31,8 +33,11 @@ mod link;
 mod outcome;
 mod packet;
 mod resend;
+mod trace;
 mod transmitter;
+mod varying;
 
+pub use changes::{Change, Changes};
 pub use direction::Direction;
 pub use discipline::{MarkAbove, Red};
 pub use distribution::{Distribution, Sampler};
@@ -41,3 +46,5 @@ pub use impairment::{Applies, Impairment, Times};
 pub use link::{Link, LinkConfig};
 pub use outcome::{DropCause, Outcome, Ticket, Verdict};
 pub use packet::Packet;
+pub use trace::Trace;
+pub use varying::Varying;

@@ -42,6 +42,7 @@ mod standstill;
 mod tcp;
 pub mod text;
 mod traffic;
+mod varying;
 mod words;
 
 pub use unruffled_sim::{App, Arrivals};

@@ -1,13 +1,14 @@
 //! The links of a scenario file: by name, with the impairments of their packets.
 
 use unruffled_path::{
-    Applies, ConfigError, Distribution, Impairment, LinkConfig, MarkAbove, Red, Times,
+    Applies, ConfigError, Distribution, Impairment, LinkConfig, MarkAbove, Red, Times, Varying,
 };
 use unruffled_resequence::Config as Resequence;
 use unruffled_units::{Duration, Instant, Rate, count, hint};
 
 use super::Hop;
 use super::keys::Keys;
+use super::varying::{self, Course};
 use crate::error::Error;
 
 /// The impairments of a link: the tables below it. Append new ones, because the random numbers of
@@ -66,10 +67,7 @@ pub(super) fn hop(k: &mut Keys, name: &str) -> Result<Hop, Error> {
 }
 
 fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
-    let rate = k.rate(&format!("{at}.rate"))?;
-    let key = format!("{at}.delay");
-    let delay = k.duration(&key)?;
-    let delay = k.required(&key, delay, "\"50 ms\"")?;
+    let Course { rate, delay, varying } = varying::read(k, at)?;
     let queue = k.count(&format!("{at}.queue"), 1, 10_000_000)?.map(|n| n as u32);
     let red = red(k, &format!("{at}.red"), rate)?;
     let mark_above = mark_above(k, at, rate, red.is_some())?;
@@ -81,7 +79,7 @@ fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
             impairments.push(limited_in_time(k, &at, impairment)?);
         }
     }
-    Ok(LinkConfig { rate, delay, queue, red, mark_above, impairments })
+    Ok(LinkConfig { rate, delay, varying, queue, red, mark_above, impairments })
 }
 
 /// Reads the RED queue of a link of this `rate`, if the file has the table.
@@ -331,10 +329,21 @@ pub(super) fn distribution(k: &mut Keys, at: &str) -> Result<Distribution, Error
 
 /// Describes a link and the resequencer at its far end in one line.
 pub(super) fn in_words(link: &LinkConfig, resequence: Option<&Resequence>) -> String {
-    let mut parts = vec![
-        link.rate.map_or("infinitely fast".to_owned(), |r| r.to_string()),
-        link.delay.to_string(),
-    ];
+    let rate = || link.rate.map_or("infinitely fast".to_owned(), |rate| rate.to_string());
+    let mut parts = match &link.varying {
+        None => vec![rate(), link.delay.to_string()],
+        Some(Varying::Trace(trace)) => {
+            let mean = trace.mean_rate().bps() / 1e6;
+            let recorded = format!("a rate as recorded, {mean:.3} Mbit/s on average");
+            vec![format!("{recorded} over {}", trace.period()), link.delay.to_string()]
+        }
+        Some(Varying::Table(changes)) => {
+            let rows = changes.rows().len();
+            let again =
+                changes.every().map_or(String::new(), |every| format!(", again every {every}"));
+            vec![format!("rate and delay from a table of {}{again}", count(rows as u64, "row"))]
+        }
+    };
     let discipline = if link.red.is_some() { "RED" } else { "drop-tail" };
     match link.queue {
         Some(queue) => parts.push(format!("{discipline} queue of {queue}")),
