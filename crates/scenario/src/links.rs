@@ -2,6 +2,7 @@
 
 use unruffled_path::{
     Applies, ConfigError, Distribution, Impairment, LinkConfig, MarkAbove, Red, Times, Varying,
+    Workers,
 };
 use unruffled_resequence::Config as Resequence;
 use unruffled_units::{Duration, Instant, Rate, count, hint};
@@ -13,7 +14,7 @@ use crate::error::Error;
 
 /// The impairments of a link: the tables below it. Append new ones, because the random numbers of
 /// an impairment depend on its index.
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 11] = [
     "delayed",
     "loss",
     "alternate",
@@ -24,6 +25,7 @@ const KINDS: [&str; 10] = [
     "resend",
     "replay",
     "overhead",
+    "workers",
 ];
 
 /// One MiB, in octets.
@@ -205,6 +207,7 @@ fn of_kind(k: &mut Keys, kind: &str, at: &str, applies: Applies) -> Result<Impai
             Impairment::Duplicate { fraction, applies }
         }
         "overhead" => Impairment::Overhead { delay: distribution(k, at)?, applies },
+        "workers" => Impairment::Workers { workers: workers(k, at)?, applies },
         "redrawn" => {
             let every = required_time(k, at, "every", "\"50 ms\"")?;
             Impairment::Redrawn { every, delay: distribution(k, at)?, applies }
@@ -230,6 +233,22 @@ fn of_kind(k: &mut Keys, kind: &str, at: &str, applies: Applies) -> Result<Impai
         }
         other => unreachable!("{other} is in KINDS"),
     })
+}
+
+/// Reads the workers of a link: their times, or their number if they differ only by jitter.
+fn workers(k: &mut Keys, at: &str) -> Result<Workers, Error> {
+    let delays = format!("{at}.delays");
+    let count = k.count(&format!("{at}.count"), 1, 4096)?;
+    let delays = match (k.has(&delays), count) {
+        (true, Some(_)) => return Err(k.wrong(&delays, "expected either this or count")),
+        (false, Some(count)) => vec![Duration::ZERO; count as usize],
+        (_, None) => times(k, at, "delays", "[\"0 s\", \"2 ms\"], or count")?,
+    };
+    let batch = k.count(&format!("{at}.batch"), 1, 1_000_000)?.unwrap_or(1) as u32;
+    let coalesce = k.duration(&format!("{at}.coalesce"))?.unwrap_or_default();
+    let key = format!("{at}.jitter");
+    let jitter = if k.enter(&key) { Some(distribution(k, &key)?) } else { None };
+    Ok(Workers { delays, batch, coalesce, jitter })
 }
 
 /// Reads random or periodic losses.
@@ -447,6 +466,21 @@ pub(super) fn impairment_in_words(impairment: &Impairment) -> String {
         }
         Impairment::Overhead { delay, applies } => {
             format!("{} later by {}, one after another", those(applies), law(delay))
+        }
+        Impairment::Workers { workers, applies } => {
+            let Workers { delays, batch, coalesce, jitter } = workers;
+            let least = delays.iter().min().copied().unwrap_or_default();
+            let most = delays.iter().max().copied().unwrap_or_default();
+            let number = count(delays.len() as u64, "worker");
+            let mut parts = vec![format!("{} by {number} in batches of {batch}", those(applies))];
+            if most > Duration::ZERO {
+                parts.push(format!("{least} to {most} later"));
+            }
+            if *coalesce > Duration::ZERO {
+                parts.push(format!("after interrupts of {coalesce}"));
+            }
+            parts.extend(jitter.as_ref().map(|jitter| format!("each batch {} later", law(jitter))));
+            parts.join(", ")
         }
         Impairment::During { from, until: Instant::MAX, impairment } => {
             format!("{} from {from}", impairment_in_words(impairment))

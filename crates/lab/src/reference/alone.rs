@@ -205,6 +205,7 @@ fn may_lose(impairment: &Impairment) -> bool {
         | Impairment::Alternate { .. }
         | Impairment::Redrawn { .. }
         | Impairment::Overhead { .. }
+        | Impairment::Workers { .. }
         | Impairment::Replay { .. }
         | Impairment::Duplicate { .. } => false,
         Impairment::Loss { .. }

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use proptest::prelude::*;
 use unruffled_path::{
     Applies, Change, Changes, Direction, Distribution, DropCause, Impairment, LinkConfig,
-    MarkAbove, Red, Times, Trace, Varying,
+    MarkAbove, Red, Times, Trace, Varying, Workers,
 };
 use unruffled_resequence::Config as Resequence;
 use unruffled_sim::{App, End, FlowId, Monitor, Passage, Simulation, SourceConfig};
@@ -220,6 +220,12 @@ fn impairment() -> impl Strategy<Value = Impairment> {
             let delay = Distribution::Uniform { low: Duration::ZERO, high };
             Impairment::Overhead { delay, applies }
         }),
+        1 => (prop::collection::vec(ms(0..50), 1..5), 1..20_u32, ms(0..5), applies()).prop_map(
+            |(delays, batch, coalesce, applies)| {
+                let workers = Workers { delays, batch, coalesce, jitter: None };
+                Impairment::Workers { workers, applies }
+            }
+        ),
         1 => (0.0..0.01, distribution(), applies())
             .prop_map(|(fraction, length, applies)| Impairment::Burst { fraction, length, applies }),
         1 => (between_blackouts(), ms(0..2000), applies()).prop_map(|(every, length, applies)| {
