@@ -1,6 +1,7 @@
 //! Impairments of packets after the bottleneck: delay, loss, another path, duplication or damage.
 
 mod effect;
+mod netem;
 mod stage;
 mod workers;
 
@@ -8,6 +9,7 @@ use std::sync::Arc;
 
 use unruffled_units::{Duration, Instant};
 
+pub use netem::{Netem, Share};
 pub(crate) use stage::{Crossing, Fate, Stage};
 pub use workers::Workers;
 
@@ -143,6 +145,13 @@ pub enum Impairment {
         /// Packets to which the impairment applies.
         applies: Applies,
     },
+    /// Delays, loses and reorders packets as Linux's netem does.
+    Netem {
+        /// The settings.
+        netem: Netem,
+        /// Packets to which the impairment applies.
+        applies: Applies,
+    },
     /// Applies another impairment for a time: to the packets that arrive at the link in it.
     During {
         /// Beginning of the time.
@@ -218,6 +227,7 @@ impl Impairment {
             }
             Self::Redrawn { delay, .. } | Self::Overhead { delay, .. } => !delay.is_zero(),
             Self::Workers { workers, .. } => !workers.are_idle(),
+            Self::Netem { netem, .. } => netem.may_hinder(),
             Self::Alternate { every, extra, .. } => {
                 1.0 / f64::from(*every) > MAX_NEGLIGIBLE_FRACTION && *extra > Duration::ZERO
             }
@@ -252,6 +262,7 @@ impl Impairment {
             | Self::Redrawn { applies, .. }
             | Self::Overhead { applies, .. }
             | Self::Workers { applies, .. }
+            | Self::Netem { applies, .. }
             | Self::Burst { applies, .. }
             | Self::Blackout { applies, .. }
             | Self::Replay { applies, .. }

@@ -42,7 +42,7 @@ pub use direction::Direction;
 pub use discipline::{MarkAbove, Red};
 pub use distribution::{Distribution, Sampler};
 pub use error::ConfigError;
-pub use impairment::{Applies, Impairment, Times, Workers};
+pub use impairment::{Applies, Impairment, Netem, Share, Times, Workers};
 pub use link::{Link, LinkConfig};
 pub use outcome::{DropCause, Outcome, Ticket, Verdict};
 pub use packet::Packet;

@@ -281,9 +281,9 @@ impl Link {
     /// Applies the impairments to a packet after its transmission; returns its outcome.
     #[inline(always)]
     fn finish(&mut self, packet: Pending, transmission: Transmission, marked: bool) -> Outcome {
-        let Pending { direction, ready, .. } = packet;
+        let Pending { bytes, direction, ready, .. } = packet;
         let Transmission { waited, departed } = transmission;
-        let crossing = Crossing { direction, ready, begun: ready + waited, departed };
+        let crossing = Crossing { direction, bytes, ready, begun: ready + waited, departed };
         let outcome = Outcome {
             verdict: Verdict::Drop(DropCause::Loss),
             duplicate: false,

@@ -1,8 +1,8 @@
 //! The links of a scenario file: by name, with the impairments of their packets.
 
 use unruffled_path::{
-    Applies, ConfigError, Distribution, Impairment, LinkConfig, MarkAbove, Red, Times, Varying,
-    Workers,
+    Applies, ConfigError, Distribution, Impairment, LinkConfig, MarkAbove, Netem, Red, Times,
+    Varying, Workers,
 };
 use unruffled_resequence::Config as Resequence;
 use unruffled_units::{Duration, Instant, Rate, count, hint};
@@ -80,6 +80,14 @@ fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
             let impairment = impairment(k, kind, &at)?;
             impairments.push(limited_in_time(k, &at, impairment)?);
         }
+    }
+    let key = format!("{at}.netem");
+    if let Some(text) = k.string(&key)? {
+        let wrong = |e: ConfigError| format!("expected {}, found {}", e.expected(), e.found());
+        let netem: Netem = text.parse().map_err(|error| k.wrong(&key, wrong(error)))?;
+        let impairment = Impairment::Netem { netem, applies: Applies::Data };
+        impairment.check().map_err(|error| k.wrong(&key, wrong(error)))?;
+        impairments.push(impairment);
     }
     Ok(LinkConfig { rate, delay, varying, queue, red, mark_above, impairments })
 }
@@ -467,6 +475,7 @@ pub(super) fn impairment_in_words(impairment: &Impairment) -> String {
         Impairment::Overhead { delay, applies } => {
             format!("{} later by {}, one after another", those(applies), law(delay))
         }
+        Impairment::Netem { netem, applies } => netem_in_words(netem, those(applies)),
         Impairment::Workers { workers, applies } => {
             let Workers { delays, batch, coalesce, jitter } = workers;
             let least = delays.iter().min().copied().unwrap_or_default();
@@ -489,6 +498,29 @@ pub(super) fn impairment_in_words(impairment: &Impairment) -> String {
             format!("{} from {from} to {until}", impairment_in_words(impairment))
         }
     }
+}
+
+/// Describes the settings of netem.
+fn netem_in_words(netem: &Netem, those: &str) -> String {
+    let mut parts = vec![format!("netem for {those}")];
+    if netem.jitter > Duration::ZERO {
+        let law = if netem.normal { "N" } else { "U" };
+        parts.push(format!("{} ± {law} {} later", netem.latency, netem.jitter));
+    } else if netem.latency > Duration::ZERO {
+        parts.push(format!("{} later", netem.latency));
+    }
+    for (share, what) in [
+        (netem.loss, "lost"),
+        (netem.duplicate, "doubled"),
+        (netem.corrupt, "damaged"),
+        (netem.reorder, "sent at once"),
+    ] {
+        if share.share > 0.0 {
+            parts.push(format!("{} {what}", percent(share.share)));
+        }
+    }
+    parts.extend(netem.rate.map(|rate| format!("leaving at {rate}")));
+    parts.join(", ")
 }
 
 fn law(distribution: &Distribution) -> String {

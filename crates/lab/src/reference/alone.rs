@@ -212,6 +212,7 @@ fn may_lose(impairment: &Impairment) -> bool {
         | Impairment::Periodic { .. }
         | Impairment::Burst { .. }
         | Impairment::Blackout { .. }
+        | Impairment::Netem { .. }
         | Impairment::Resend { .. } => true,
         Impairment::During { impairment, .. } => may_lose(impairment),
     }

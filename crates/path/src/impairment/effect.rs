@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rand::distr::Bernoulli;
 use unruffled_units::{Duration, Instant};
 
+use super::netem::DelayLine;
 use super::workers::Pool;
 use super::{Impairment, Times};
 use crate::{ConfigError, Sampler};
@@ -24,6 +25,7 @@ pub(super) enum Effect {
     Replay { lateness: Arc<[Duration]>, passed: usize },
     Overhead { delay: Sampler, last: Instant },
     Workers { pool: Box<Pool> },
+    Netem { line: Box<DelayLine> },
 }
 
 impl Effect {
@@ -89,6 +91,9 @@ impl Effect {
             Impairment::Workers { ref workers, .. } => {
                 Self::Workers { pool: Box::new(Pool::new(workers)?) }
             }
+            Impairment::Netem { ref netem, .. } => {
+                Self::Netem { line: Box::new(DelayLine::new(netem)?) }
+            }
             Impairment::During { ref impairment, .. } => Self::new(impairment)?,
         })
     }
@@ -107,7 +112,8 @@ impl Effect {
             | Self::Alternate { .. }
             | Self::Redrawn { .. }
             | Self::Overhead { .. }
-            | Self::Workers { .. } => false,
+            | Self::Workers { .. }
+            | Self::Netem { .. } => false,
         }
     }
 }

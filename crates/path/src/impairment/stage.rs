@@ -13,6 +13,8 @@ use crate::{ConfigError, Direction};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
     pub(crate) direction: Direction,
+    /// Size in octets.
+    pub(crate) bytes: u32,
     /// Time at which the packet arrived at the link, or could be resent.
     pub(crate) ready: Instant,
     /// Beginning of the transmission.
@@ -117,6 +119,7 @@ impl Stage {
                 fate.shift += last.since(packet.departed);
             }
             Effect::Workers { pool } => fate.shift += pool.delay(packet.departed, rng),
+            Effect::Netem { line } => line.enqueue(fate, packet.bytes, packet.departed, rng),
             Effect::Burst { coin, length, until } => {
                 if coin.sample(rng) && packet.departed >= *until {
                     *until = packet.departed + length.draw(rng);
