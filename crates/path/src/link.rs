@@ -212,7 +212,7 @@ impl Link {
     pub fn offer_packet(&mut self, packet: Packet, now: Instant) -> Outcome {
         match self.plain_limit {
             Some(limit) => self.offer_plain(packet.bytes, now, limit),
-            None => self.offer_impaired(packet, now),
+            None => self.offer_impaired(packet.bytes, packet.direction, packet.ect, now),
         }
     }
 
@@ -229,13 +229,19 @@ impl Link {
 
     /// Offers a packet to a link with RED, marks or impairments.
     #[inline(never)]
-    fn offer_impaired(&mut self, packet: Packet, now: Instant) -> Outcome {
+    fn offer_impaired(
+        &mut self,
+        bytes: u32,
+        direction: Direction,
+        ect: bool,
+        now: Instant,
+    ) -> Outcome {
         if self.resender.is_some() {
             self.resend_before(now);
         }
+        let packet = Packet { bytes, direction, ect };
         let admission = self.discipline.admit(packet, now, &mut self.transmitter);
         let Admission::Admitted { marked } = admission else { return Outcome::refused(now) };
-        let Packet { bytes, direction, .. } = packet;
         let transmission = self.transmitter.send(bytes, now);
         self.discipline.record_admitted(bytes, now, transmission);
         let pending = Pending { bytes, direction, ready: now, damaged: 0 };

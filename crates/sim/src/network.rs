@@ -233,7 +233,8 @@ impl Network {
         monitor: &mut impl Monitor,
     ) -> Progress {
         let packet = &self.packets[id as usize];
-        let (way, Packet { flow, size, mut step, .. }) = (packet.way(), *packet);
+        let way = packet.way();
+        let &Packet { size, mut step, .. } = packet;
         // A mark changes it, but not whether the packet is ECN-capable.
         let ect = packet.segment.ecn.is_ect();
         let mut at = now;
@@ -242,9 +243,7 @@ impl Network {
             let link = &mut self.hops[on.0 as usize].link;
             let outcome = link.offer_packet(Offer { bytes: size, direction: way, ect }, at);
             if self.watched {
-                let (backlog, again, outcome) = (link.backlog(), false, &outcome);
-                let crossing = Crossing { flow, at, size, backlog, resent: again, outcome };
-                monitor.crossed(on, &crossing);
+                self.report_crossing(id, on, at, false, &outcome, monitor);
             }
             if outcome.marked {
                 self.mark(id, at, monitor);
@@ -260,6 +259,22 @@ impl Network {
                 }
             }
         }
+    }
+
+    /// Reports to the monitor that a packet crosses `on`, which it reached at `at` or which sends it again.
+    #[inline(never)]
+    fn report_crossing(
+        &self,
+        id: u32,
+        on: LinkId,
+        at: Instant,
+        resent: bool,
+        outcome: &Outcome,
+        monitor: &mut impl Monitor,
+    ) {
+        let Packet { flow, size, .. } = self.packets[id as usize];
+        let backlog = self.hops[on.0 as usize].link.backlog();
+        monitor.crossed(on, &Crossing { flow, at, size, backlog, resent, outcome });
     }
 
     /// Marks a packet with CE, as the queue at which it arrived at `at` has decided.
@@ -379,10 +394,7 @@ impl Network {
         let outcome = place.and_then(|place| hop.link.resume(hop.held.swap_remove(place).1));
         let Some(outcome) = outcome else { return Progress::Underway };
         if self.watched {
-            let Packet { flow, size, .. } = self.packets[id as usize];
-            let (backlog, again, outcome) = (hop.link.backlog(), true, &outcome);
-            monitor
-                .crossed(link, &Crossing { flow, at: now, size, backlog, resent: again, outcome });
+            self.report_crossing(id, link, now, true, &outcome, monitor);
         }
         self.travel(id, link, now, outcome, queue, monitor)
     }

@@ -264,15 +264,16 @@ impl Connection {
     // Timers.
 
     /// Returns when to call [`Connection::handle_timeout`], if no event precedes it.
+    #[inline(always)]
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.state == State::Closed {
             return None;
         }
-        let never = Instant::MAX;
-        let sender = self.sender.next_timer().unwrap_or(never);
-        let receiver = self.receiver.ack_deadline().unwrap_or(never);
-        let own = self.timers.next().unwrap_or(never);
-        Some(sender.min(receiver).min(own)).filter(|&due| due != never)
+        // Each is the maximum if no timer runs.
+        let sender = self.sender.next_timer();
+        let receiver = self.receiver.ack_deadline();
+        let own = self.timers.next();
+        Some(sender.min(receiver).min(own)).filter(|&due| due != Instant::MAX)
     }
 
     /// Processes the timers that are due at `now`.

@@ -28,8 +28,8 @@ pub(crate) struct Receiver {
     read: bool,
     /// Number of segments since the last acknowledgement.
     unanswered: u32,
-    /// Deadline of a delayed acknowledgement.
-    ack_deadline: Option<Instant>,
+    /// Deadline of a delayed acknowledgement; the maximum if none is delayed.
+    ack_deadline: Instant,
     /// Number acknowledged last (Last.ACK.sent of RFC 7323).
     last_acknowledged: u64,
     window: ReceiveWindow,
@@ -65,7 +65,7 @@ impl Receiver {
             last_acknowledged: 0,
             unanswered: 0,
             ack_due: false,
-            ack_deadline: None,
+            ack_deadline: Instant::MAX,
             rtx: false,
             read: false,
         }
@@ -334,7 +334,7 @@ impl Receiver {
         self.unanswered += 1;
         match self.delay {
             Some(delay) if in_order && self.unanswered < 2 => {
-                self.ack_deadline.get_or_insert(now + delay);
+                self.ack_deadline = self.ack_deadline.min(now + delay);
             }
             _ => self.ack_due = true,
         }
@@ -362,16 +362,16 @@ impl Receiver {
         self.ack_due
     }
 
-    /// Returns when a delayed acknowledgement must be sent.
-    pub(crate) fn ack_deadline(&self) -> Option<Instant> {
+    /// Returns when a delayed acknowledgement must be sent; the maximum if none is delayed.
+    pub(crate) fn ack_deadline(&self) -> Instant {
         self.ack_deadline
     }
 
     /// Processes the timers that are due at `now`.
     pub(crate) fn on_timers(&mut self, now: Instant) {
-        if self.ack_deadline.is_some_and(|at| at <= now) {
+        if self.ack_deadline <= now {
             self.ack_due = true;
-            self.ack_deadline = None;
+            self.ack_deadline = Instant::MAX;
         }
     }
 
@@ -384,7 +384,7 @@ impl Receiver {
     /// SACK blocks did not fit, an acknowledgement that was due remains due.
     pub(crate) fn acknowledged(&mut self, whole: bool) {
         self.last_acknowledged = self.next();
-        self.ack_deadline = None;
+        self.ack_deadline = Instant::MAX;
         self.unanswered = 0;
         if whole {
             self.ack_due = false;

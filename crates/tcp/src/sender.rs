@@ -50,6 +50,22 @@ pub(crate) struct Ack<'a> {
     pub(crate) echo: Option<Instant>,
 }
 
+impl Ack<'_> {
+    /// Returns an acknowledgement of new data in order, which reports nothing else.
+    pub(crate) const fn of_new_data(una: u64) -> Self {
+        Self {
+            una,
+            blocks: &[],
+            dsack: None,
+            repeated: false,
+            duplicate: false,
+            rtx: false,
+            ece: false,
+            echo: None,
+        }
+    }
+}
+
 /// The description from which senders are made.
 #[derive(Clone, Debug)]
 pub(crate) enum Recipe {
@@ -80,6 +96,8 @@ pub(crate) struct Sender {
     /// Whether, after the last acknowledgement, nothing was outstanding and the machine was not waiting
     /// for anything.
     settled: bool,
+    /// Whether pacing has to permit each segment.
+    paces: bool,
     machine: Machine,
 }
 
@@ -99,7 +117,7 @@ impl Sender {
         if machine.samples_path() {
             stream.board.log_losses();
         }
-        Self { settled: machine.settled(&stream), stream, machine }
+        Self { settled: machine.settled(&stream), paces: machine.paces(), stream, machine }
     }
 
     /// Returns the maximum memory that an outstanding segment takes in the tables, in octets.
@@ -178,6 +196,26 @@ impl Sender {
         self.machine.variables(&self.stream, now, show);
     }
 
+    /// Returns whether a cumulative acknowledgement up to `una`, without SACK blocks and ECE, is
+    /// predicted: nothing but growth and timers depends on it. TCP-PR predicts none.
+    #[inline]
+    pub(crate) fn predicts(&self, una: u64) -> bool {
+        self.machine.predicts(&self.stream, una)
+    }
+
+    /// Processes an acknowledgement that is [predicted](Self::predicts), with the result of
+    /// [`Self::on_ack`].
+    #[inline]
+    pub(crate) fn on_predicted_ack(
+        &mut self,
+        una: u64,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        self.machine.on_predicted_ack(&mut self.stream, una, now, observer);
+        self.settled = !self.stream.outstanding() && self.machine.settled(&self.stream);
+    }
+
     /// Processes an acceptable acknowledgement: neither below SND.UNA nor beyond what was sent.
     pub(crate) fn on_ack(&mut self, ack: Ack<'_>, now: Instant, observer: &mut impl Observer) {
         self.machine.on_ack(&mut self.stream, ack, now, observer);
@@ -217,10 +255,24 @@ impl Sender {
         self.machine.poll(&mut self.stream, now)
     }
 
-    /// Returns the latest time for the next call of [`Sender::on_timers`], or `None` if no timer
+    /// Returns the latest time for the next call of [`Sender::on_timers`]; the maximum if no timer
     /// runs.
-    pub(crate) fn next_timer(&self) -> Option<Instant> {
-        if self.idle() { None } else { self.machine.next_timer() }
+    #[inline]
+    pub(crate) fn next_timer(&self) -> Instant {
+        if self.paces {
+            return self.next_paced_timer();
+        }
+        if self.settled() { Instant::MAX } else { self.machine.next_timer() }
+    }
+
+    /// [`Self::next_timer`] of a sender that paces. Pacing may hold back new data while nothing is
+    /// outstanding.
+    #[inline(never)]
+    fn next_paced_timer(&self) -> Instant {
+        if self.idle() {
+            return Instant::MAX;
+        }
+        self.machine.next_timer().min(self.machine.paced_until())
     }
 
     /// Handles the timers that are due at `now`.

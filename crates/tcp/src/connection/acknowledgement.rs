@@ -67,7 +67,7 @@ impl<O: Observer> Arrival<'_, O> {
     }
 
     #[inline(always)]
-    pub(super) fn on_ack(&mut self, offset: u64, ece: bool) -> Result<(), Ignored> {
+    pub(super) fn on_ack(&mut self, offset: u64) -> Result<(), Ignored> {
         let Some(acked) = self.acceptable_ack() else {
             self.challenge();
             return Err(Ignored::UnacceptableAck);
@@ -103,14 +103,28 @@ impl<O: Observer> Arrival<'_, O> {
         // section 2).
         let repeated =
             acked == una && self.segment.len == 0 && !self.segment.flags.fin && unchanged;
-        self.reborrow().read_ack(acked, repeated, ece);
+        self.reborrow().read_ack(acked, repeated);
         Ok(())
     }
 
     /// Processes an acknowledgement that may acknowledge data in flight; `repeated` if it equals
-    /// the last one, `ece` if it reports a mark.
+    /// the last one.
     #[inline(never)]
-    fn read_ack(mut self, acked: u64, repeated: bool, ece: bool) {
+    fn read_ack(mut self, acked: u64, repeated: bool) {
+        let plain = self.segment.sack.is_empty() && !self.segment.ecn.has_ece();
+        if plain && self.connection.sender.predicts(acked) {
+            self.connection.sender.on_predicted_ack(acked, self.now, self.observer);
+        } else {
+            self.reborrow().read_any_ack(acked, repeated);
+        }
+        if self.connection.sender.stream.finished() && self.connection.sender.stream.done() {
+            self.on_fin_acknowledged();
+        }
+    }
+
+    /// Processes an acknowledgement that is not predicted, with its SACK blocks, marks and timestamps.
+    #[inline(never)]
+    fn read_any_ack(self, acked: u64, repeated: bool) {
         let una = self.connection.sender.stream.una();
         let nxt = self.connection.sender.stream.nxt();
         let mut blocks = [].as_slice();
@@ -136,13 +150,10 @@ impl<O: Observer> Arrival<'_, O> {
             duplicate: repeated && nxt > una,
             rtx: self.segment.rtx,
             // An older acknowledgement than the last may precede the arrival of CWR.
-            ece: ece && acked >= una,
+            ece: self.reports_mark() && acked >= una,
             echo: self.connection.clock.echoed(self.segment, self.now),
         };
         self.connection.sender.on_ack(ack, self.now, self.observer);
-        if self.connection.sender.stream.finished() && self.connection.sender.stream.done() {
-            self.on_fin_acknowledged();
-        }
     }
 
     /// Returns the plausible SACK blocks as stream offsets.

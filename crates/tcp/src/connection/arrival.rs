@@ -70,7 +70,7 @@ impl<O: Observer> Arrival<'_, O> {
     #[inline(always)]
     fn on_expected(&mut self) {
         let offset = self.connection.receiver.next();
-        if let Err(reason) = self.on_ack(offset, false) {
+        if let Err(reason) = self.on_ack(offset) {
             return self.ignore(reason);
         }
         self.connection.idle.on_acceptable(self.now);
@@ -138,7 +138,7 @@ impl<O: Observer> Arrival<'_, O> {
             }
             self.establish();
         }
-        self.on_ack(offset, self.reports_mark())?;
+        self.on_ack(offset)?;
         // Not before the acknowledgement is checked: an attacker that does not know what was sent
         // must not change TS.Recent, which would make this end drop the peer's segments (RFC 7323,
         // section 5.3, R3; RFC 5961, section 5).
@@ -198,7 +198,7 @@ impl<O: Observer> Arrival<'_, O> {
             && nearly_acceptable(offset, next, edge)
         {
             // If its acknowledgement is unacceptable too, the answer above already covers it.
-            let _ = self.on_ack(offset, self.reports_mark());
+            let _ = self.on_ack(offset);
         }
         Ignored::OutsideWindow
     }
@@ -216,8 +216,8 @@ impl<O: Observer> Arrival<'_, O> {
         if !self.connection.state.receives() {
             return if self.segment.len > 0 { Err(Ignored::BeyondEnd) } else { Ok(()) };
         }
-        if self.segment.len > 0 {
-            self.on_ecn_of_data(offset);
+        if self.segment.ecn.has_report() {
+            self.reborrow().on_report(offset);
         }
         if let Some((echo, ago)) = self.connection.clock.echo(self.segment, self.now) {
             self.connection.receiver.on_echo(echo, ago, self.segment.len);

@@ -117,12 +117,11 @@ impl<O> Arrival<'_, O> {
         self.segment.ecn.has_ece() && self.connection.ecn.is_capable()
     }
 
-    /// Processes the ECN fields of an acceptable segment with data.
-    #[inline]
-    pub(super) fn on_ecn_of_data(&mut self, offset: u64) {
-        let ecn = self.segment.ecn;
-        if ecn.has_report() && self.connection.ecn.echoes_marks() {
-            self.connection.echo.get_or_insert_default().on_data(ecn, offset);
+    /// Processes CE and CWR of an acceptable segment, if it has data.
+    #[inline(never)]
+    pub(super) fn on_report(self, offset: u64) {
+        if self.segment.len > 0 && self.connection.ecn.echoes_marks() {
+            self.connection.echo.get_or_insert_default().on_data(self.segment.ecn, offset);
         }
     }
 }
@@ -131,7 +130,7 @@ impl<O> Departure<'_, O> {
     /// Returns the ECN fields of a segment, if ECN is in use. `new`: it carries data for the first time
     /// and is no window probe. No other segment is ECN-capable (sections 6.1.4 to 6.1.6).
     #[inline(never)]
-    pub(super) fn ecn(&mut self, new: bool) -> Ecn {
+    pub(super) fn ecn(self, new: bool) -> Ecn {
         let due = self.connection.echo.as_ref().is_some_and(|echo| echo.is_due());
         let echo = if due { Ecn::ECE } else { Ecn::NONE };
         if !new || !self.connection.ecn.is_capable() {

@@ -50,7 +50,10 @@ pub enum Verdict {
 impl Connection {
     /// Returns the reduced form of this connection if it is in TIME-WAIT.
     pub fn time_wait(&self) -> Option<TimeWait> {
-        let until = self.timers.next().filter(|_| self.state == State::TimeWait)?;
+        if self.state != State::TimeWait || self.timers.are_stopped() {
+            return None;
+        }
+        let until = self.timers.next();
         let window = self.receiver.window();
         let room = window.edge().saturating_sub(self.receiver.next()).min(u64::from(u32::MAX));
         Some(TimeWait {

@@ -72,9 +72,14 @@ impl ConnectionTimers {
         Some(self.due[timer as usize]).filter(|&due| due != Instant::MAX)
     }
 
-    /// Returns when the next timer is due, if any runs.
-    pub(super) fn next(&self) -> Option<Instant> {
-        Some(self.next).filter(|&next| next != Instant::MAX)
+    /// Returns when the next timer is due; the maximum if none runs.
+    pub(super) fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// Returns whether no timer runs.
+    pub(super) fn are_stopped(&self) -> bool {
+        self.next == Instant::MAX
     }
 
     /// Returns whether `timer` is due, and stops it if so.

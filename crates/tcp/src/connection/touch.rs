@@ -11,7 +11,7 @@ impl Connection {
             ^ u64::from(self.clock.on())
             ^ u64::from(self.peer_window.last_field)
             ^ u64::from(self.idle.window_probe_due)
-            ^ u64::from(self.timers.next().is_some())
+            ^ u64::from(self.timers.are_stopped())
             ^ u64::from(self.reset.is_some());
         self.sender.touch() ^ own ^ self.receiver.touch()
     }

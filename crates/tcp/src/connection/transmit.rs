@@ -4,7 +4,7 @@ use unruffled_units::Instant;
 
 use super::{Connection, State};
 use crate::observer::{Event, Observer};
-use crate::segment::{Ecn, Flags, SackBlocks, Segment, Timestamps};
+use crate::segment::{Flags, SackBlocks, Segment, Timestamps};
 use crate::sender::Transmission;
 
 /// A poll for the next segment of a connection.
@@ -53,7 +53,7 @@ impl<O: Observer> Departure<'_, O> {
             && self.connection.reset.is_none()
             && !self.connection.receiver.was_read()
             && !self.connection.idle.is_probe_due()
-            && self.connection.timers.next().is_none()
+            && self.connection.timers.are_stopped()
             && (!self.connection.config.segments.count_options || self.connection.sender.idle())
     }
 
@@ -171,14 +171,11 @@ impl<O: Observer> Departure<'_, O> {
             whole = limit > 0;
             self.connection.receiver.blocks(limit, |l, r| sack.push(origin.at(l), origin.at(r)));
         }
-        let ecn =
-            if self.connection.ecn.is_active() { self.ecn(first && len > 0) } else { Ecn::NONE };
-        let segment = Segment {
+        let mut segment = Segment {
             seq: self.connection.numbers.ours.add(1).at(offset),
             ack: self.connection.numbers.theirs.add(1).at(self.connection.receiver.next()),
             len,
             flags: Flags { ack: true, fin, psh, ..Flags::default() },
-            ecn,
             window: self.connection.receiver.advertise(),
             sack,
             timestamps: self.connection.clock.option(self.now),
@@ -186,6 +183,9 @@ impl<O: Observer> Departure<'_, O> {
             ..Segment::default()
         };
         self.connection.receiver.acknowledged(whole);
+        if self.connection.ecn.is_active() {
+            segment.ecn = self.reborrow().ecn(first && len > 0);
+        }
         segment
     }
 

@@ -397,6 +397,7 @@ impl CongestionControl for AnyControl {
         }
     }
 
+    #[inline(never)]
     fn holds_back(&self) -> bool {
         match self {
             Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => false,

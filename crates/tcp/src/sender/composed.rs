@@ -161,13 +161,19 @@ impl Composed {
         round_trips.start_timeout(self.window.cwnd)
     }
 
-    /// Returns when the next timer is due.
-    pub(super) fn next_timer(&self) -> Option<Instant> {
-        let paced = self.pacing.as_ref().and_then(|pacing| pacing.due());
-        match (self.timers.next(), paced) {
-            (Some(timer), Some(paced)) => Some(timer.min(paced)),
-            (timer, paced) => timer.or(paced),
-        }
+    /// Returns when the next timer is due, that of pacing excluded; the maximum if none runs.
+    pub(super) fn next_timer(&self) -> Instant {
+        self.timers.next()
+    }
+
+    /// Returns whether pacing has to permit each segment.
+    pub(super) fn paces(&self) -> bool {
+        self.pacing.is_some()
+    }
+
+    /// Returns when pacing permits what it holds back; the maximum if it holds nothing back.
+    pub(super) fn paced_until(&self) -> Instant {
+        self.pacing.as_ref().and_then(|pacing| pacing.due()).unwrap_or(Instant::MAX)
     }
 
     pub(super) fn dupthresh(&self) -> Option<u32> {
@@ -188,7 +194,7 @@ impl Composed {
             && self.probe.is_over()
             && stream.retransmissions.is_empty()
             && self.ledger.is_empty()
-            && self.timers.next().is_none()
+            && self.timers.next() == Instant::MAX
     }
 
     /// Grows the window, which was full, by `acked` acknowledged segments. `before` is the phase before

@@ -37,6 +37,22 @@ impl Machine {
         }
     }
 
+    /// Returns whether pacing has to permit each segment.
+    pub(super) fn paces(&self) -> bool {
+        match self {
+            Self::Composed(machine) => machine.paces(),
+            Self::TcpPr(_) => false,
+        }
+    }
+
+    /// Returns when pacing permits what it holds back; the maximum if it holds nothing back.
+    pub(super) fn paced_until(&self) -> Instant {
+        match self {
+            Self::Composed(machine) => machine.paced_until(),
+            Self::TcpPr(_) => Instant::MAX,
+        }
+    }
+
     pub(super) fn disable_sack(&mut self, stream: &Stream, now: Instant) {
         match self {
             Self::Composed(machine) => machine.disable_sack(stream, now),
@@ -123,6 +139,29 @@ impl Machine {
         }
     }
 
+    /// Returns whether an acknowledgement is [predicted](Composed::predicts).
+    #[inline]
+    pub(super) fn predicts(&self, stream: &Stream, una: u64) -> bool {
+        match self {
+            Self::Composed(machine) => machine.predicts(stream, una),
+            Self::TcpPr(_) => false,
+        }
+    }
+
+    /// Processes an acknowledgement that is [predicted](Self::predicts).
+    #[inline]
+    pub(super) fn on_predicted_ack(
+        &mut self,
+        stream: &mut Stream,
+        una: u64,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        if let Self::Composed(machine) = self {
+            machine.on_predicted_ack(stream, una, now, observer);
+        }
+    }
+
     #[inline]
     pub(super) fn on_ack(
         &mut self,
@@ -179,8 +218,9 @@ impl Machine {
         }
     }
 
+    /// Returns when the next timer is due, that of pacing excluded; the maximum if none runs.
     #[inline]
-    pub(super) fn next_timer(&self) -> Option<Instant> {
+    pub(super) fn next_timer(&self) -> Instant {
         match self {
             Self::Composed(machine) => machine.next_timer(),
             Self::TcpPr(machine) => machine.next_timer(),

@@ -169,8 +169,8 @@ impl TcpPr {
         observer.on_event(now, &event);
     }
 
-    pub(super) fn next_timer(&self) -> Option<Instant> {
-        self.next_check
+    pub(super) fn next_timer(&self) -> Instant {
+        self.next_check.unwrap_or(Instant::MAX)
     }
 
     /// Checks for drops, if that is due. Handles one drop at a time, because line 13 flushes after

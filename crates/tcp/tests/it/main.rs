@@ -24,6 +24,7 @@ mod moderation;
 mod ncr;
 mod newreno;
 mod own_detector;
+mod pacing;
 mod passive;
 mod path_mtu;
 mod prr;

@@ -14,12 +14,14 @@ use crate::parts::control::{CongestionControl, Window};
 use crate::parts::detect::{AckFacts, Detector, LossDetector};
 use crate::parts::limited_transmit::{LimitedTransmit, Progress, Wait};
 use crate::sender::Ack;
-use crate::sender::stream::{Reading, Stream};
+use crate::sender::stream::{Reading, SegNo, Stream};
 
 /// What few senders and acknowledgements have. A predicted acknowledgement has nothing of it, which the
 /// compiler knows.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rare {
+    /// Whether any of it is there.
+    present: bool,
     /// Whether the acknowledgement has ECE.
     ece: bool,
     /// For a sender that paces, whether the window is what limits it.
@@ -27,6 +29,23 @@ struct Rare {
 }
 
 impl Composed {
+    /// Processes an acknowledgement that is [predicted](Self::predicts). Header prediction (V. Jacobson)
+    /// saves a third of the instructions of a run in order.
+    #[inline]
+    pub(in crate::sender) fn on_predicted_ack(
+        &mut self,
+        stream: &mut Stream,
+        una: u64,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let read = self.deliver_in_order(stream, una, now);
+        let ack = &Ack::of_new_data(una);
+        AckContext { sender: self, stream, ack, read, now, observer }.process_predicted();
+    }
+
+    /// Processes any acknowledgement.
+    #[inline(never)]
     pub(in crate::sender) fn on_ack(
         &mut self,
         stream: &mut Stream,
@@ -34,46 +53,27 @@ impl Composed {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        // Header prediction (V. Jacobson) saves a third of the instructions of a run in order.
-        if self.is_predicted(stream, &ack) {
-            let read = self.deliver_in_order(stream, ack.una, now);
-            AckContext { sender: self, stream, ack: &ack, read, now, observer }.process_predicted();
-        } else {
-            self.process_any_ack(stream, ack, now, observer);
-        }
-    }
-
-    // `ack` is passed by value, so that the fast path keeps its copy in registers.
-    #[inline(never)]
-    fn process_any_ack(
-        &mut self,
-        stream: &mut Stream,
-        ack: Ack<'_>,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
         let pipe_before = stream.board.outstanding() - stream.board.sacked();
-        if self.pacing.is_some() {
-            self.begin_paced_ack(stream);
-        }
-        let read = self.deliver(stream, &ack, now);
+        let read = if self.pacing.is_some() {
+            self.deliver_paced(stream, &ack, now)
+        } else {
+            self.deliver(stream, &ack, now, |_| {})
+        };
         AckContext { sender: self, stream, ack: &ack, read, now, observer }.process(pipe_before);
     }
 
-    /// Returns whether nothing but growth and timers depends on the acknowledgement. It covers segments
-    /// that were sent once, no hole is open, and no recovery is in progress. It refutes no suspicion,
-    /// because suspected segments were sent more than once, and no acknowledged segment is ambiguous.
+    /// Returns whether nothing but growth and timers depends on a cumulative acknowledgement up to `una`,
+    /// without SACK blocks and ECE. It covers segments that were sent once, no hole is open, and no
+    /// recovery is in progress. It refutes no suspicion, because suspected segments were sent more than
+    /// once, and no acknowledged segment is ambiguous. A sender that paces predicts none.
     #[inline]
-    fn is_predicted(&self, stream: &Stream, ack: &Ack<'_>) -> bool {
+    pub(in crate::sender) fn predicts(&self, stream: &Stream, una: u64) -> bool {
         matches!(self.recovery.phase, Phase::Open)
             && self.recovery.dupacks == 0
-            && self.pacing.is_none()
+            && !self.policy.paces
             && self.responses.are_idle()
-            && ack.blocks.is_empty()
-            && ack.dsack.is_none()
-            && !ack.ece
             && self.suspicions.as_ref().is_none_or(|s| !s.arrivals.has_ambiguous())
-            && stream.is_in_order(ack.una)
+            && stream.is_in_order(una)
     }
 
     /// Reads a predicted acknowledgement into the stream. The model of lateness receives each
@@ -91,15 +91,15 @@ impl Composed {
         })
     }
 
-    /// The stream turns the acknowledgement into a delivery.
+    /// The stream turns the acknowledgement into a delivery. Calls `on_covered` for each segment in it.
     #[inline(always)]
-    fn deliver(&mut self, stream: &mut Stream, ack: &Ack<'_>, now: Instant) -> Reading {
-        let pacing = &mut self.pacing;
-        let mut on_covered = |number| {
-            if let Some(pacing) = pacing {
-                pacing.on_delivered(number);
-            }
-        };
+    fn deliver(
+        &mut self,
+        stream: &mut Stream,
+        ack: &Ack<'_>,
+        now: Instant,
+        mut on_covered: impl FnMut(SegNo),
+    ) -> Reading {
         match &mut self.suspicions {
             None => stream.acknowledge(ack, now, |arrival| {
                 on_covered(arrival.number);
@@ -111,10 +111,24 @@ impl Composed {
             }
         }
     }
+
+    /// [`Self::deliver`] for a sender that paces.
+    #[inline(never)]
+    fn deliver_paced(&mut self, stream: &mut Stream, ack: &Ack<'_>, now: Instant) -> Reading {
+        self.begin_paced_ack(stream);
+        let mut pacing = self.pacing.take();
+        let read = self.deliver(stream, ack, now, |number| {
+            if let Some(pacing) = &mut pacing {
+                pacing.on_delivered(number);
+            }
+        });
+        self.pacing = pacing;
+        read
+    }
 }
 
 impl<O: Observer> AckContext<'_, '_, O> {
-    /// Processes an acknowledgement that is [predicted](Composed::is_predicted).
+    /// Processes an acknowledgement that is [predicted](Composed::predicts).
     #[inline(always)]
     fn process_predicted(mut self) {
         let pipe_before = self.read.flight_before;
@@ -152,18 +166,33 @@ impl<O: Observer> AckContext<'_, '_, O> {
             self.report_progress();
         }
         self.settle_probe();
-        let ece = self.ack.ece;
+        let is_rare = self.ack.ece || self.sender.pacing.is_some();
+        let rare = if is_rare { self.rare() } else { Rare::default() };
+        self.detect_and_grow(pipe_before, phase_before, undone, rare);
+        if rare.present {
+            self.finish_rare();
+        }
+        self.finish();
+    }
+
+    /// Returns what the acknowledgement or the sender has that is rare.
+    #[inline(never)]
+    fn rare(&self) -> Rare {
         let pacing = self.sender.pacing.as_ref();
         let window_is_limit = pacing.map(|pacing| pacing.window_is_limit(&self.sender.window));
-        self.detect_and_grow(pipe_before, phase_before, undone, Rare { ece, window_is_limit });
-        if ece {
+        Rare { present: true, ece: self.ack.ece, window_is_limit }
+    }
+
+    /// Responds to a mark, and takes a sample of the path for a sender that paces.
+    #[inline(never)]
+    fn finish_rare(&mut self) {
+        if self.ack.ece {
             let segments = self.read.delivery.segments;
             self.step().on_echo(segments);
         }
         if self.sender.pacing.is_some() {
             self.sender.sample_path(self.stream, &self.read, self.now);
         }
-        self.finish();
     }
 
     /// Takes a round-trip time by this end's own clock, which is finer than timestamps. A segment sent
@@ -261,7 +290,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
     /// section 6.1.2).
     #[inline(always)]
     fn detect_and_grow(&mut self, pipe_before: u32, phase_before: Phase, undone: bool, rare: Rare) {
-        let Rare { ece, window_is_limit } = rare;
+        let Rare { ece, window_is_limit, .. } = rare;
         let newly_lost = self.detect_losses();
         let delivered = self.read.delivery.segments;
         let advanced = self.read.advanced;
@@ -291,7 +320,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
     /// [`Growth`]: crate::Growth
     #[inline(always)]
     fn grow_and_wait(&mut self, may_grow: Option<Phase>, rare: Rare) {
-        let Rare { ece, window_is_limit } = rare;
+        let Rare { ece, window_is_limit, .. } = rare;
         let sender = &mut *self.sender;
         let Reading { delivery, advanced, flight_before, .. } = &self.read;
         let full = window_is_limit.unwrap_or(*flight_before >= sender.window.cwnd as u32);

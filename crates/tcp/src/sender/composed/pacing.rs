@@ -13,6 +13,8 @@ const UNPACED_SEGMENTS: u32 = 10;
 ///
 /// As many segments as a quantum has leave at a time, and the next quantum when the rate permits it. In any
 /// time of length T at most rate·T and a quantum leave, and half a quantum more if polls are late.
+/// The first segments of a connection, the first retransmission of a timeout, and probes leave whatever the
+/// rate is, and those after them wait for the latter two as well.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pacer {
     /// Segments per second, once there is a rate.
@@ -22,8 +24,10 @@ pub(super) struct Pacer {
     /// When the present quantum began to leave, and how many segments it has left.
     began: Instant,
     left: f64,
-    /// Segments sent before the sender paces.
+    /// Segments sent before the sender paces, at most [`UNPACED_SEGMENTS`].
     unpaced: u32,
+    /// Whether the next segment may leave at once.
+    released: bool,
 }
 
 impl Pacer {
@@ -34,7 +38,8 @@ impl Pacer {
 
     /// Returns when the next segment may leave, if not at `now`.
     pub(super) fn blocked_until(&self, now: Instant) -> Option<Instant> {
-        let free = self.next <= now || (self.began == now && self.left >= 1.0);
+        let in_quantum = self.began == now && self.left >= 1.0;
+        let free = self.next <= now || in_quantum || self.released;
         (!free && self.rate.is_some()).then_some(self.next)
     }
 
@@ -43,20 +48,27 @@ impl Pacer {
         if self.rate.is_some() { self.next.since(now) } else { Duration::ZERO }
     }
 
-    /// Lets the next segment leave at `now`.
-    pub(super) fn release(&mut self, now: Instant) {
-        self.next = self.next.min(now);
+    /// Lets the next segment leave at once. Those after it wait for it as well.
+    pub(super) fn release(&mut self) {
+        self.released = true;
     }
 
     /// Records that a segment leaves at `now`.
     pub(super) fn on_sent(&mut self, now: Instant) {
+        let first = self.unpaced < UNPACED_SEGMENTS;
+        self.unpaced += u32::from(first);
         let Some(rate) = self.rate else { return };
-        if self.unpaced < UNPACED_SEGMENTS {
-            self.unpaced += 1;
+        if first {
             self.next = now;
             return;
         }
         let interval = 1.0 / rate;
+        self.released = false;
+        if self.blocked_until(now).is_some() {
+            // A probe, or the retransmission of a timeout, begins no quantum.
+            self.next += Duration::from_secs_f64(interval);
+            return;
+        }
         let mut late = 0.0;
         if self.began != now || self.left < 1.0 {
             self.began = now;
@@ -149,11 +161,23 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_that_leaves_at_once_delays_the_others_and_begins_no_quantum() {
+        let mut pacer = pacer(1000.0);
+        pacer.next = Instant::from_millis(1000);
+        assert_eq!(play(&mut pacer, &[1000]), [2], "the next pair may leave at 1002");
+        pacer.release();
+        assert_eq!(play(&mut pacer, &[1001, 1002, 1003, 1004, 1005]), [1, 0, 2, 0, 2]);
+    }
+
+    #[test]
     fn without_a_rate_and_in_the_first_ten_segments_nothing_waits() {
+        let mut pacer = Pacer::default();
+        pacer.set_rate(Some(1000.0));
+        assert_eq!(play(&mut pacer, &[1000]), [12], "ten, and a quantum");
         let mut pacer = Pacer::default();
         assert_eq!(play(&mut pacer, &[1000]), [50]);
         pacer.set_rate(Some(1000.0));
-        assert_eq!(play(&mut pacer, &[1000]), [12], "ten, and a quantum");
+        assert_eq!(play(&mut pacer, &[1000]), [2], "the first ten are over");
     }
 
     #[test]

@@ -98,9 +98,9 @@ impl Pacing {
         }
     }
 
-    /// Lets the retransmission of a timeout leave at once, as in Linux.
-    pub(super) fn on_timeout(&mut self, now: Instant) {
-        self.pacer.release(now);
+    /// Lets the first retransmission of a timeout leave at once, as in Linux.
+    pub(super) fn on_timeout(&mut self) {
+        self.pacer.release();
     }
 
     /// Returns whether the window is what limits the sender, so that it may grow.

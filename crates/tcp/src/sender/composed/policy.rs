@@ -128,6 +128,8 @@ pub(super) struct Policy {
     pub(super) growth: Growth,
     pub(super) max_cwnd: f64,
     pub(super) initial_window: u32,
+    /// Whether the window restarts after an idle period. A congestion control that samples the path
+    /// sets the window itself.
     pub(super) restart_window: bool,
     /// Whether pacing has to permit the next segment.
     pub(super) paces: bool,
@@ -147,7 +149,7 @@ impl Policy {
             growth: config.ns2.growth,
             max_cwnd: config.window.max.map_or(f64::INFINITY, f64::from),
             initial_window: config.window.initial,
-            restart_window: config.window.restart,
+            restart_window: config.window.restart && !control.samples_path(),
             paces: config.pacing || control.samples_path(),
         }
     }

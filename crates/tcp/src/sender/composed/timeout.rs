@@ -83,7 +83,7 @@ impl<O: Observer> Step<'_, O> {
         }
         sender.window.cwnd = f64::from(stream.pipe()) + 1.0;
         if let Some(pacing) = &mut sender.pacing {
-            pacing.on_timeout(now);
+            pacing.on_timeout();
         }
         self.observer.on_event(now, &Event::Timeout { cwnd: sender.window.cwnd });
         stream.round_trips.back_off();

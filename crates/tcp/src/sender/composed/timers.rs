@@ -55,9 +55,9 @@ impl SenderTimers {
         Some(self.due[timer as usize]).filter(|&due| due != Instant::MAX)
     }
 
-    /// Returns when the next timer is due, if any runs.
-    pub(super) fn next(&self) -> Option<Instant> {
-        self.due.iter().copied().min().filter(|&due| due != Instant::MAX)
+    /// Returns when the next timer is due; the maximum if none runs.
+    pub(super) fn next(&self) -> Instant {
+        self.due.iter().copied().fold(Instant::MAX, Instant::min)
     }
 
     /// Returns whether `timer` is due, and stops it in that case.

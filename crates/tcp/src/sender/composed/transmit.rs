@@ -225,8 +225,7 @@ impl Composed {
 
     /// Restarts from RW = min(IW, cwnd) after an idle period (RFC 5681, section 4.1).
     pub(super) fn restart_after_idle(&mut self, stream: &Stream, now: Instant) {
-        let restarts = self.policy.restart_window && self.policy.reduction != Reduction::ByControl;
-        if restarts && stream.restarts(|| stream.round_trips.rto(), now) {
+        if self.policy.restart_window && stream.restarts(|| stream.round_trips.rto(), now) {
             self.window.cwnd = self.window.cwnd.min(f64::from(self.policy.initial_window));
         }
     }

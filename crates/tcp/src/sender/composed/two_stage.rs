@@ -460,6 +460,7 @@ impl Composed {
     }
 
     /// Returns how many segments the pipe may hold.
+    #[inline(always)]
     pub(super) fn room(&mut self) -> u32 {
         self.with_late(self.window.cwnd).min(self.policy.max_cwnd) as u32
     }
@@ -468,7 +469,8 @@ impl Composed {
     /// may be in flight in addition. The room is at most another cwnd, which bounds the effect of a
     /// receiver's false acknowledgements.
     pub(super) fn with_late(&mut self, cwnd: f64) -> f64 {
-        if !self.two_stage_active() || self.control.holds_back() {
+        let by_control = self.policy.reduction == Reduction::ByControl;
+        if !self.two_stage_active() || (by_control && self.control.holds_back()) {
             return cwnd;
         }
         let late = (self.detector.late_share() * cwnd + 0.5) as u32;

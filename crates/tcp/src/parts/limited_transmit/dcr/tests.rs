@@ -104,7 +104,7 @@ fn the_timer_starts_recovery_one_round_trip_after_the_first_duplicate() {
     let before = s.window().cwnd;
     s.on_timers(Instant::from_millis(201), &mut ());
     assert_eq!(s.phase(), Phase::Open);
-    assert_eq!(s.next_timer(), Some(Instant::from_millis(202)));
+    assert_eq!(s.next_timer(), Instant::from_millis(202));
     s.on_timers(Instant::from_millis(202), &mut ());
     assert!(matches!(s.phase(), Phase::Recovery { .. }));
     // "Half the current value of the congestion window" (section 2.2).
