@@ -12,6 +12,11 @@
 //!   ([`LossRate`]). It counts for the probe in which the segment was sent, even if that is over.
 //! * What a spurious reduction lowered comes back from the values before that reduction, and not from
 //!   those before the last loss.
+//! * Beside a detector that confirms losses, a loss rate is a sign of congestion if it significantly exceeds
+//!   2 % ([`Losses::Significant`]).
+//! * A search for bandwidth that losses ended goes on when they prove to be late. The draft does so when a
+//!   whole reduction proves spurious.
+//! * The acknowledgement of a segment that was sent again less than a round trip ago is no sample.
 //! * Every sender counts as one with selective acknowledgements.
 //! * A quantum is that of Linux, which is smaller than the draft's by 2.4 % and has one segment below
 //!   1.2 Mb/s. There is no offload budget beyond it.
@@ -42,21 +47,30 @@ use super::{
     AnyControl, CongestionControl, Flow, LossState, LostSegment, PathSample, Snapshot, Variables,
     Window,
 };
+use crate::Config;
 use crate::parts::{Kind, Variable, maker};
 use full_pipe::{FullPipe, StartupLosses};
 use long_term::LongTerm;
-use loss_rate::{LossRate, Losses, Settings};
+use loss_rate::{ConfirmedSettings, LossRate, Losses, Settings};
 use min_rtt::MinRtt;
 use probe_bw::Cycle;
 use signals::{Bounds, Signals};
 
-/// BBR, version 3. Its constants are the draft's, and its only parameter selects a rule of the draft's.
+/// BBR, version 3. Its constants are the draft's.
 pub(crate) const BBR3: Kind<AnyControl> = Kind::new::<Settings>("bbr3", |values| {
-    maker(values, |settings: Settings, config| {
-        let initial_window = f64::from(config.window.initial);
-        AnyControl::Bbr3(Box::new(Bbr3::new(settings.losses, initial_window, config.seed)))
-    })
+    maker(values, |settings: Settings, config| make(settings.losses, config))
 });
+
+/// BBR, version 3, beside a detector that confirms losses. By default it tolerates random ones.
+pub(crate) const BBR3_CONFIRMED: Kind<AnyControl> =
+    Kind::new::<ConfirmedSettings>("bbr3", |values| {
+        maker(values, |settings: ConfirmedSettings, config| make(settings.losses, config))
+    });
+
+fn make(losses: Losses, config: &Config) -> AnyControl {
+    let initial_window = f64::from(config.window.initial);
+    AnyControl::Bbr3(Box::new(Bbr3::new(losses, initial_window, config.seed)))
+}
 
 /// Cycles before the present one for which a bandwidth counts (BBR.MaxBwFilterLen).
 const BANDWIDTH_CYCLES: u64 = 1;

@@ -12,25 +12,33 @@ const SIGNIFICANT_DEVIATIONS: f64 = 2.0;
 
 choice! {
     /// Which losses are a sign of congestion. A round trip is a small sample: on a path that loses 1 % at
-    /// random, one of 30 segments in flight is often lost. The draft takes any loss outside a probe as a
-    /// sign, and more than 2 % in a probe.
+    /// random, one of 30 segments in flight is often lost.
     Losses {
+        /// As in the draft: any outside a probe, and more than 2 % in a probe.
+        Draft = "draft",
         /// More than a path that loses 2 % at random shows in all but a few round trips.
         Significant = "significant",
-        /// As in the draft.
-        Draft = "draft",
     }
 }
+
+const LOSSES: Parameter = Parameter::choice(
+    "losses",
+    Losses::NAMES,
+    "losses of a round trip that are a sign of congestion",
+    "draft-ietf-ccwg-bbr-06, sections 5.5.10.2 and 5.5.10.3; significant: our own",
+);
 
 settings! {
     /// Tunable parameters.
     "bbr3" Settings {
-        losses: Losses = Parameter::choice(
-            "losses",
-            Losses::NAMES,
-            "losses of a round trip that are a sign of congestion",
-            "our own; draft-ietf-ccwg-bbr-06, sections 5.5.10.2 and 5.5.10.3",
-        ),
+        losses: Losses = LOSSES,
+    }
+}
+
+settings! {
+    /// Tunable parameters beside a detector that confirms losses.
+    "bbr3" ConfirmedSettings {
+        losses: Losses = Parameter { default: Losses::Significant as u8 as f64, ..LOSSES },
     }
 }
 
