@@ -37,7 +37,9 @@ use union::Union;
 use crate::Config;
 use crate::parameter::Parameter;
 use crate::parts::Maker;
+use crate::parts::control::bbr3::{BBR3, BBR3_CONFIRMED};
 use crate::parts::control::{AnyControl, CongestionControl, reno};
+use crate::parts::detect::unruffled::UNRUFFLED;
 use crate::parts::detect::{Detector, LossDetector};
 use crate::sender::{Composition, Recipe};
 
@@ -317,7 +319,9 @@ fn assemble(row: &Row, added: &Added, values: Option<&[f64]>) -> (Vec<Parameter>
 }
 
 fn compose(kinds: &Kinds, added: &Added, union: &mut Union<'_>) -> Composition {
+    let confirms = kinds.detector.name == UNRUFFLED.name;
     let control = match added.control {
+        Some(Change::Control(control)) if confirms && control.name == BBR3.name => BBR3_CONFIRMED,
         Some(Change::Control(control)) => control,
         _ => kinds.control,
     };

@@ -120,3 +120,14 @@ fn only_the_rtx_variants_are_for_simulation_only() {
     let only = ROWS.iter().filter(|row| row.is_for_simulation_only()).map(|row| row.name);
     assert_eq!(only.collect::<Vec<_>>(), ["rr-fa-rtx", "rr-ta-rtx"]);
 }
+
+#[test]
+fn version_3_of_bbr_tolerates_random_losses_by_default_beside_a_detector_that_confirms_losses() {
+    // 0 is the draft's rule.
+    for (name, losses) in [("rack+bbr3", 0.0), ("rr-ta+bbr3", 0.0), ("unruffled+bbr3", 1.0)] {
+        let mut variant = parse(name);
+        assert_eq!(value(&variant, "losses"), Some(losses), "{name}");
+        variant.set("losses", "draft").expect("a choice");
+        assert_eq!(value(&variant, "losses"), Some(0.0), "{name}");
+    }
+}

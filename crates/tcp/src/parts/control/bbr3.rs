@@ -12,6 +12,11 @@
 //!   ([`LossRate`]). It counts for the probe in which the segment was sent, even if that is over.
 //! * What a spurious reduction lowered comes back from the values before that reduction, and not from
 //!   those before the last loss.
+//! * Beside a detector that confirms losses, a loss rate is a sign of congestion if it significantly exceeds
+//!   2 % ([`Losses::Significant`]).
+//! * A search for bandwidth that losses ended goes on when they prove to be late. The draft does so when a
+//!   whole reduction proves spurious.
+//! * The acknowledgement of a segment that was sent again less than a round trip ago is no sample.
 //! * Every sender counts as one with selective acknowledgements.
 //! * A quantum is that of Linux, which is smaller than the draft's by 2.4 % and has one segment below
 //!   1.2 Mb/s. There is no offload budget beyond it.
@@ -21,6 +26,7 @@
 
 mod full_pipe;
 mod long_term;
+mod loss_rate;
 mod min_rtt;
 mod probe_bw;
 mod signals;
@@ -41,19 +47,30 @@ use super::{
     AnyControl, CongestionControl, Flow, LossState, LostSegment, PathSample, Snapshot, Variables,
     Window,
 };
+use crate::Config;
 use crate::parts::{Kind, Variable, maker};
 use full_pipe::{FullPipe, StartupLosses};
-use long_term::{LongTerm, LossRate};
+use long_term::LongTerm;
+use loss_rate::{ConfirmedSettings, LossRate, Losses, Settings};
 use min_rtt::MinRtt;
 use probe_bw::Cycle;
 use signals::{Bounds, Signals};
 
 /// BBR, version 3. Its constants are the draft's.
-pub(crate) const BBR3: Kind<AnyControl> = Kind::new::<()>("bbr3", |values| {
-    maker(values, |(), config| {
-        AnyControl::Bbr3(Box::new(Bbr3::new(f64::from(config.window.initial), config.seed)))
-    })
+pub(crate) const BBR3: Kind<AnyControl> = Kind::new::<Settings>("bbr3", |values| {
+    maker(values, |settings: Settings, config| make(settings.losses, config))
 });
+
+/// BBR, version 3, beside a detector that confirms losses. By default it tolerates random ones.
+pub(crate) const BBR3_CONFIRMED: Kind<AnyControl> =
+    Kind::new::<ConfirmedSettings>("bbr3", |values| {
+        maker(values, |settings: ConfirmedSettings, config| make(settings.losses, config))
+    });
+
+fn make(losses: Losses, config: &Config) -> AnyControl {
+    let initial_window = f64::from(config.window.initial);
+    AnyControl::Bbr3(Box::new(Bbr3::new(losses, initial_window, config.seed)))
+}
 
 /// Cycles before the present one for which a bandwidth counts (BBR.MaxBwFilterLen).
 const BANDWIDTH_CYCLES: u64 = 1;
@@ -134,6 +151,22 @@ struct Rounds {
     start: bool,
 }
 
+/// A search for bandwidth that losses ended, or whose losses bounded what is in flight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct EndedSearch {
+    /// The state that the losses ended (BBR.undo_state), or in which they were counted.
+    state: State,
+    /// Segments lost beyond what is tolerated. The search goes on when as many prove to be late.
+    excess: f64,
+    /// Segments delivered when it ended. Later losses count as well if they were sent until then. In
+    /// STARTUP, which ends after a whole round trip of losses, later ones do not count.
+    sent_until: Option<u64>,
+    /// The long-term bound before.
+    long_term: f64,
+    /// Whether the last reduction of the window is that of these losses.
+    of_last_reduction: bool,
+}
+
 /// What a spurious reduction has to bring back.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Undo {
@@ -153,6 +186,7 @@ impl Undo {
 /// BBR, version 3.
 #[derive(Debug)]
 pub(crate) struct Bbr3 {
+    losses: Losses,
     state: State,
     initial_window: f64,
     rng: Xoshiro256PlusPlus,
@@ -178,8 +212,7 @@ pub(crate) struct Bbr3 {
     prior_cwnd: f64,
     /// State with regard to loss after the last acknowledgement.
     loss_state: LossState,
-    /// The state that a loss ended (BBR.undo_state).
-    ended_by_loss: Option<State>,
+    ended_search: Option<EndedSearch>,
     /// Whether the window was full in the present round trip, and whether it was in the one before
     /// (C.is_cwnd_limited).
     window_full: bool,
@@ -191,8 +224,9 @@ pub(crate) struct Bbr3 {
 }
 
 impl Bbr3 {
-    fn new(initial_window: f64, seed: u64) -> Self {
+    fn new(losses: Losses, initial_window: f64, seed: u64) -> Self {
         Self {
+            losses,
             state: State::Startup,
             initial_window,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
@@ -213,7 +247,7 @@ impl Bbr3 {
             seen_rtt: false,
             prior_cwnd: 0.0,
             loss_state: LossState::Open,
-            ended_by_loss: None,
+            ended_search: None,
             window_full: false,
             window_was_full: false,
             idle_restart: false,
@@ -303,8 +337,13 @@ impl Bbr3 {
 
     /// Lowers the short-term bounds once in a round trip with congestion
     /// (AdaptLowerBoundsFromCongestion).
-    fn update_bounds(&mut self, cwnd: f64) {
-        if self.signals.round_start && self.signals.take_congested() && !self.state.accelerates() {
+    fn update_bounds(&mut self, sample: &PathSample, cwnd: f64) {
+        if !self.signals.round_start {
+            return;
+        }
+        let signs = self.signals.take_signs();
+        let lost = signs.lost && self.losses.show_congestion(LossRate::of_sample(sample));
+        if (lost || signs.marked) && !self.state.accelerates() {
             self.bounds.lower(&self.signals, self.bandwidth.get(), cwnd);
         }
     }
@@ -340,12 +379,54 @@ impl Bbr3 {
         // The acknowledgement that ends the recovery counts for it.
         let recovering = sample.loss_state == LossState::Recovery;
         self.startup_losses.on_state(recovering, self.rounds.count);
-        let too_high = LossRate::of_sample(sample).is_some_and(|losses| losses.is_too_high());
-        if self.state == State::Startup && !self.full_pipe.reached && many && too_high {
-            self.ended_by_loss = Some(State::Startup);
+        let losses = LossRate::of_sample(sample).filter(|&rate| self.losses.are_too_high(rate));
+        if let Some(losses) = losses
+            && self.state == State::Startup
+            && !self.full_pipe.reached
+            && many
+        {
+            self.ended_search = Some(EndedSearch {
+                state: State::Startup,
+                excess: self.losses.excess(losses),
+                sent_until: None,
+                long_term: self.long_term.bound,
+                of_last_reduction: true,
+            });
             self.full_pipe.reached = true;
             let bdp = self.bdp(self.bandwidth(), 1.0);
             self.long_term.bound = bdp.max(self.signals.inflight());
+        }
+    }
+
+    /// Goes on with a search that losses ended, when so many of its losses prove to be late that the others
+    /// are tolerated. The draft does so when a whole reduction proves spurious.
+    fn count_refuted(&mut self, sample: &PathSample) {
+        let lost = self.totals.lost + u64::from(sample.lost);
+        let refuted = lost.saturating_sub(sample.lost_total);
+        let Some(ended) = self.ended_search.as_mut().filter(|_| refuted > 0) else { return };
+        ended.excess -= refuted as f64;
+        if ended.excess > 0.0 {
+            return;
+        }
+        let (state, long_term) = (ended.state, ended.long_term);
+        self.ended_search = None;
+        self.bounds = Bounds::NONE;
+        self.long_term.bound = self.long_term.bound.max(long_term);
+        self.full_pipe.restart(0.0);
+        self.resume(state);
+    }
+
+    /// Returns to the search for bandwidth that spurious losses ended in `state`.
+    fn resume(&mut self, state: State) {
+        match state {
+            State::Startup => {
+                self.full_pipe.reached = false;
+                if self.state != State::ProbeRtt {
+                    self.state = State::Startup;
+                }
+            }
+            State::Up if matches!(self.state, State::Down | State::Cruise) => self.resume_probe(),
+            _ => {}
         }
     }
 
@@ -447,7 +528,9 @@ impl CongestionControl for Bbr3 {
     /// Saves the window. Neither a loss nor a timeout changes ssthresh.
     fn on_loss(&mut self, window: &Window, timeout: bool, _flow: &Flow) -> f64 {
         self.save_cwnd(window.cwnd);
-        self.ended_by_loss = None;
+        if let Some(ended) = &mut self.ended_search {
+            ended.of_last_reduction = false;
+        }
         if timeout {
             self.loss_state = LossState::Timeout;
         }
@@ -456,7 +539,7 @@ impl CongestionControl for Bbr3 {
 
     /// A mark is a sign of congestion in its round trip, like a loss. The draft has no response to ECN.
     fn on_ecn(&mut self, window: &Window, _flow: &Flow) -> f64 {
-        if self.signals.note(self.totals.delivered) {
+        if self.signals.note_mark(self.totals.delivered) {
             self.save_cwnd(window.cwnd);
         }
         window.ssthresh
@@ -467,21 +550,14 @@ impl CongestionControl for Bbr3 {
     }
 
     fn on_undo(&mut self, _window: &Window, saved: &Snapshot) {
-        self.signals.take_congested();
+        self.signals.take_signs();
         self.full_pipe.restart(0.0);
         if let Snapshot(Variables::Bbr3(before)) = saved {
             self.bounds.raise_to(&before.bounds);
             self.long_term.bound = self.long_term.bound.max(before.long_term);
         }
-        match self.ended_by_loss.take() {
-            Some(State::Startup) => {
-                self.full_pipe.reached = false;
-                if self.state != State::ProbeRtt {
-                    self.state = State::Startup;
-                }
-            }
-            Some(_) if matches!(self.state, State::Down | State::Cruise) => self.resume_probe(),
-            _ => {}
+        if let Some(ended) = self.ended_search.take_if(|ended| ended.of_last_reduction) {
+            self.resume(ended.state);
         }
     }
 
@@ -491,6 +567,10 @@ impl CongestionControl for Bbr3 {
         self.signals.scale(ratio);
         self.bounds.scale(ratio);
         self.long_term.scale(ratio);
+        if let Some(ended) = &mut self.ended_search {
+            ended.excess *= ratio;
+            ended.long_term *= ratio;
+        }
         self.aggregation.scale(ratio);
         self.extra_acked.scale(ratio);
         self.pacing_rate *= ratio;
@@ -503,10 +583,15 @@ impl CongestionControl for Bbr3 {
 
     fn on_sample(&mut self, sample: &PathSample, window: &mut Window, flow: &Flow) {
         let now = flow.now;
+        // A late segment that was sent again is no sample of the second transmission.
+        let min_rtt = self.min_rtt.get().unwrap_or_default();
+        let rate = sample.rate.filter(|rate| rate.age >= min_rtt);
+        let sample = &PathSample { rate, ..*sample };
+        self.count_refuted(sample);
         self.totals = Totals { delivered: sample.delivered_total, lost: sample.lost_total };
         self.signals.on_rate(sample.rate.as_ref(), sample.delivered_total);
         self.update_bandwidth(sample);
-        self.update_bounds(window.cwnd);
+        self.update_bounds(sample, window.cwnd);
         self.update_aggregation(sample, window.cwnd, now);
         self.check_startup_done(sample, window);
         self.check_drained(sample, now);
@@ -518,11 +603,16 @@ impl CongestionControl for Bbr3 {
     }
 
     fn on_lost(&mut self, lost: &LostSegment, window: &Window, flow: &Flow) {
-        if self.signals.note(lost.delivered_total) {
+        if self.signals.note_loss(lost.delivered_total) {
             self.save_cwnd(window.cwnd);
         }
         if self.state == State::Startup {
             self.startup_losses.on_lost(lost.number);
+        }
+        if let Some(ended) = &mut self.ended_search
+            && ended.sent_until.is_some_and(|until| lost.sent.delivered <= until)
+        {
+            ended.excess += 1.0;
         }
         self.on_probe_loss(&lost.sent, LossRate::of_lost(lost), window.cwnd, flow.now);
     }

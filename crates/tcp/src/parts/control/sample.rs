@@ -45,6 +45,9 @@ pub struct DeliveryRate {
     /// The time that took: the longer one of the times in which these segments were sent and acknowledged
     /// (rs.interval). At least the minimum round-trip time.
     pub interval: Duration,
+    /// Time from the transmission of that segment to its acknowledgement. Shorter than a round trip if the
+    /// acknowledgement is for an earlier transmission, which was late.
+    pub age: Duration,
 }
 
 impl DeliveryRate {

@@ -205,6 +205,7 @@ impl RateSampler {
                 delivered: self.delivered - state.delivered,
                 lost: self.lost.saturating_sub(state.lost),
                 interval,
+                age: now.since(at),
             })
         });
         (delivered, lost, rate)

@@ -74,6 +74,7 @@ impl Run {
             delivered: (ack.rate / 10.0) as u64,
             lost: 0,
             interval: Duration::from_millis(100),
+            age: Duration::from_millis(100),
         };
         let sample = PathSample {
             delivered: ack.delivered,

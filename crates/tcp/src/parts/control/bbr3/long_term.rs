@@ -2,62 +2,11 @@
 //!
 //! A probe for bandwidth that loses too much sets it, and one that does not raises it.
 
-use crate::parts::control::{LostSegment, PathSample};
-
-/// Share of the segments in flight that may be lost (BBR.LossThresh).
-pub(super) const LOSS_THRESHOLD: f64 = 0.02;
-
 /// Share of the bound that is left to others (BBR.Headroom).
 const HEADROOM: f64 = 0.15;
 
 /// Maximum number of times that the slope of the growth doubles.
 const MAX_DOUBLINGS: u32 = 30;
-
-/// Losses among what was in flight when a segment was sent.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct LossRate {
-    in_flight: f64,
-    lost: f64,
-}
-
-impl LossRate {
-    /// Returns the losses among `in_flight` segments, if `lost` segments were lost in the time in which
-    /// `delivered` were delivered.
-    ///
-    /// A detector that waits for late segments can take several round trips for its verdict. The losses of
-    /// all of them count for one.
-    fn new(in_flight: u32, lost: u64, delivered: u64) -> Self {
-        let (in_flight, lost) = (f64::from(in_flight), lost as f64);
-        let decided = lost + delivered as f64;
-        let scale = if decided > in_flight { in_flight / decided } else { 1.0 };
-        Self { in_flight, lost: lost * scale }
-    }
-
-    /// Returns the losses since a lost segment was sent.
-    pub(super) fn of_lost(lost: &LostSegment) -> Self {
-        let sent = &lost.sent;
-        let delivered = lost.delivered_total.saturating_sub(sent.delivered);
-        Self::new(sent.in_flight, lost.lost_total.saturating_sub(sent.lost), delivered)
-    }
-
-    /// Returns the losses since the segment was sent whose delivery an acknowledgement shows.
-    pub(super) fn of_sample(sample: &PathSample) -> Option<Self> {
-        let rate = sample.rate.as_ref()?;
-        Some(Self::new(rate.sent.in_flight, rate.lost, rate.delivered))
-    }
-
-    /// Returns whether more was in flight than the path holds (IsInflightTooHigh).
-    pub(super) fn is_too_high(&self) -> bool {
-        self.lost > LOSS_THRESHOLD * self.in_flight
-    }
-
-    /// Returns how much was in flight when the losses crossed the threshold (InflightAtLoss).
-    pub(super) fn in_flight_at_threshold(&self) -> f64 {
-        let before = self.in_flight - 1.0;
-        let lost_before = self.lost - 1.0;
-        before + (LOSS_THRESHOLD * before - lost_before) / (1.0 - LOSS_THRESHOLD)
-    }
-}
 
 /// The bound, and its growth while the sender probes for bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -125,23 +74,6 @@ impl LongTerm {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn two_of_a_hundred_may_be_lost_and_the_third_shows_where_the_threshold_is() {
-        assert!(!LossRate::new(100, 2, 98).is_too_high());
-        let rate = LossRate::new(100, 3, 97);
-        assert!(rate.is_too_high());
-        // 99 segments with two losses before it, and (0.02 · 99 − 2)/0.98 of this one.
-        let expected = 99.0 + (1.98 - 2.0) / 0.98;
-        assert!((rate.in_flight_at_threshold() - expected).abs() < 1e-9);
-    }
-
-    #[test]
-    fn losses_of_five_round_trips_count_for_one() {
-        // One of a hundred is lost in each of five round trips, before the verdict on the first.
-        assert!(!LossRate::new(100, 5, 495).is_too_high());
-        assert!(LossRate::new(100, 15, 485).is_too_high());
-    }
 
     #[test]
     fn the_growth_doubles_in_each_round_trip() {

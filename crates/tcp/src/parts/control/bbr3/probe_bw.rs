@@ -4,9 +4,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng as _;
 use unruffled_units::{Duration, Instant};
 
-use super::long_term::LossRate;
+use super::loss_rate::LossRate;
 use super::signals::{BETA, Bounds};
-use super::{Bbr3, State};
+use super::{Bbr3, EndedSearch, State};
 use crate::parts::control::{DeliveryRate, PathSample, SentState};
 
 /// Minimum time between two probes. A second at random comes in addition.
@@ -96,6 +96,7 @@ impl Bbr3 {
     fn start_refill(&mut self) {
         self.bounds = Bounds::NONE;
         self.long_term.begin_probe();
+        self.ended_search = None;
         self.cycle.precautionary = false;
         self.cycle.acks = Acks::Refilling;
         self.start_round();
@@ -113,6 +114,7 @@ impl Bbr3 {
 
     /// Returns to the probe that a spurious loss ended.
     pub(super) fn resume_probe(&mut self) {
+        self.cycle.too_high = false;
         self.start_refill();
     }
 
@@ -187,7 +189,7 @@ impl Bbr3 {
             return false;
         }
         let Some(losses) = LossRate::of_sample(sample) else { return false };
-        if losses.is_too_high() {
+        if self.losses.are_too_high(losses) {
             return false;
         }
         let sent = sample.rate.map_or(0.0, |rate| f64::from(rate.sent.in_flight));
@@ -210,17 +212,23 @@ impl Bbr3 {
         cwnd: f64,
         now: Instant,
     ) {
-        if !self.cycle.is_of_probe(sent) || !losses.is_too_high() {
+        if !self.cycle.is_of_probe(sent) || !self.losses.are_too_high(losses) {
             return;
         }
         self.cycle.too_high = true;
         self.cycle.probe = None;
+        self.ended_search = Some(EndedSearch {
+            state: self.state,
+            excess: self.losses.excess(losses),
+            sent_until: Some(self.totals.delivered),
+            long_term: self.long_term.bound,
+            of_last_reduction: true,
+        });
         if !sent.app_limited {
             let least = BETA * self.target_inflight(cwnd);
             self.long_term.bound = losses.in_flight_at_threshold().max(least);
         }
         if self.state == State::Up {
-            self.ended_by_loss = Some(State::Up);
             self.start_down(now);
         }
     }

@@ -1,12 +1,19 @@
 //! Congestion signals of a round trip, and the short-term bounds that follow from them
 //! (draft-ietf-ccwg-bbr-06, section 5.5.10.3).
-//!
-//! A mark of ECN is a signal like a loss: [`Signals::note`] is the place for it.
 
 use crate::parts::control::DeliveryRate;
 
 /// Share of a bound that a round trip with congestion leaves at least (BBR.Beta).
 pub(super) const BETA: f64 = 0.7;
+
+/// Signs of congestion in a round trip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Signs {
+    /// Whether segments were lost (BBR.is_loss_in_round).
+    pub(super) lost: bool,
+    /// Whether an acknowledgement reported a mark of ECN.
+    pub(super) marked: bool,
+}
 
 /// What the present round trip delivers, and whether it shows congestion.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,8 +26,7 @@ pub(super) struct Signals {
     ends_at: u64,
     /// Whether the present acknowledgement begins a round trip (BBR.loss_round_start).
     pub(super) round_start: bool,
-    /// Whether the round trip shows congestion (BBR.is_loss_in_round).
-    congested: bool,
+    signs: Signs,
 }
 
 impl Signals {
@@ -36,20 +42,33 @@ impl Signals {
         }
     }
 
-    /// Records a sign of congestion, when `delivered` segments are delivered in all. Returns whether it is
-    /// the first one of the round trip.
-    pub(super) fn note(&mut self, delivered: u64) -> bool {
-        let first = !self.congested;
-        if first {
-            self.ends_at = delivered;
-        }
-        self.congested = true;
+    /// Records a loss, when `delivered` segments are delivered in all. Returns whether it is the first sign
+    /// of congestion in the round trip.
+    pub(super) fn note_loss(&mut self, delivered: u64) -> bool {
+        let first = self.begin_if_first(delivered);
+        self.signs.lost = true;
         first
     }
 
-    /// Returns whether the round trip that ends shows congestion, and begins the next one.
-    pub(super) fn take_congested(&mut self) -> bool {
-        std::mem::take(&mut self.congested)
+    /// Records a mark of ECN, as [`Self::note_loss`] does a loss.
+    pub(super) fn note_mark(&mut self, delivered: u64) -> bool {
+        let first = self.begin_if_first(delivered);
+        self.signs.marked = true;
+        first
+    }
+
+    /// Lets the round trip end when all is decided that is in flight at its first sign of congestion.
+    fn begin_if_first(&mut self, delivered: u64) -> bool {
+        let first = self.signs == Signs::default();
+        if first {
+            self.ends_at = delivered;
+        }
+        first
+    }
+
+    /// Returns the signs of the round trip that ends, and begins the next one.
+    pub(super) fn take_signs(&mut self) -> Signs {
+        std::mem::take(&mut self.signs)
     }
 
     /// Ends the processing of an acknowledgement: the maxima of a new round trip begin with it.
@@ -62,7 +81,7 @@ impl Signals {
 
     /// Discards the signals (ResetCongestionSignals).
     pub(super) fn reset(&mut self) {
-        self.congested = false;
+        self.signs = Signs::default();
         self.bandwidth = 0.0;
         self.inflight = 0.0;
     }

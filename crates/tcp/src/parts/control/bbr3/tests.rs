@@ -13,6 +13,8 @@ struct Run {
     now: Instant,
     delivered: u64,
     lost: u64,
+    /// Segments lost since the last acknowledgement.
+    newly_lost: u32,
 }
 
 /// One acknowledgement.
@@ -25,6 +27,10 @@ struct Ack {
     lost: u64,
     rtt: u64,
     in_flight: u32,
+    /// Milliseconds since the acknowledged segment was sent.
+    age: u64,
+    /// Segments that prove to be late and not lost.
+    refuted: u64,
     /// Segments in flight when the acknowledged one was sent.
     sent_in_flight: u32,
     /// Whether it begins a round trip.
@@ -40,6 +46,8 @@ const ACK: Ack = Ack {
     lost: 0,
     rtt: 100,
     in_flight: 100,
+    age: 100,
+    refuted: 0,
     sent_in_flight: 100,
     round: true,
     loss_state: LossState::Open,
@@ -48,14 +56,20 @@ const ACK: Ack = Ack {
 };
 
 impl Run {
-    /// Begins a connection whose handshake took 100 ms.
+    /// Begins a connection whose handshake took 100 ms, with the draft's rules about losses.
     fn begin() -> Self {
+        Self::with(Losses::Draft)
+    }
+
+    /// Begins a connection with these rules about losses.
+    fn with(losses: Losses) -> Self {
         let mut run = Self {
-            bbr: Bbr3::new(10.0, 1),
+            bbr: Bbr3::new(losses, 10.0, 1),
             window: Window { cwnd: 10.0, ssthresh: f64::INFINITY },
             now: Instant::from_millis(20_000),
             delivered: 0,
             lost: 0,
+            newly_lost: 0,
         };
         let flow = run.flow();
         run.bbr.on_restart(&mut run.window, &flow);
@@ -72,6 +86,7 @@ impl Run {
         self.now += Duration::from_millis(ms);
         let before = self.delivered;
         self.delivered += u64::from(ack.delivered);
+        self.lost -= ack.refuted;
         let sent_at = if ack.round { before } else { self.bbr.rounds.ends_at.saturating_sub(1) };
         let rate = DeliveryRate {
             sent: SentState {
@@ -83,10 +98,11 @@ impl Run {
             delivered: (ack.rate / 10.0) as u64,
             lost: ack.lost,
             interval: Duration::from_millis(100),
+            age: Duration::from_millis(ack.age),
         };
         let sample = PathSample {
             delivered: ack.delivered,
-            lost: 0,
+            lost: std::mem::take(&mut self.newly_lost),
             delivered_total: self.delivered,
             lost_total: self.lost,
             in_flight: ack.in_flight,
@@ -106,6 +122,7 @@ impl Run {
     /// `in_flight` were in flight.
     fn lose(&mut self, number: u64, in_flight: u32, sent_delivered: u64, sent_lost: u64) {
         self.lost += 1;
+        self.newly_lost += 1;
         let sent = SentState {
             delivered: sent_delivered,
             lost: sent_lost,
@@ -164,7 +181,7 @@ fn near(found: f64, expected: f64) {
 #[test]
 fn the_first_rate_is_the_initial_window_in_a_round_trip_times_the_gain() {
     near(Run::begin().bbr.pacing_rate, 2.77 * 10.0 / 0.1);
-    near(Bbr3::new(10.0, 1).pacing_rate, 2.77 * 10.0 / 0.001);
+    near(Bbr3::new(Losses::Draft, 10.0, 1).pacing_rate, 2.77 * 10.0 / 0.001);
 }
 
 #[test]
@@ -486,4 +503,90 @@ fn after_a_pause_the_rate_is_that_of_the_path() {
     near(run.bbr.pacing_rate, 990.0);
     run.ack(100, Ack { in_flight: 10, ..ACK });
     assert_ne!(run.bbr.state, State::ProbeRtt, "what follows a pause shows the minimum");
+}
+
+#[test]
+fn losses_that_a_path_may_show_at_random_do_not_lower_the_bounds() {
+    for (losses, tolerated) in [(Losses::Draft, 0), (Losses::Significant, 4)] {
+        let mut run = Run::with(losses);
+        run.fill();
+        // Of 100 in flight, 2 + 2 · √2 = 4.8 may be lost.
+        for lost in 1..=4 {
+            run.lose(lost, 100, run.delivered, run.lost);
+            run.ack(100, Ack { rate: 980.0, lost, ..ACK });
+            assert_eq!(run.bbr.bounds == Bounds::NONE, lost <= tolerated, "{losses:?}: {lost}");
+        }
+        run.lose(5, 100, run.delivered, run.lost);
+        run.ack(100, Ack { rate: 950.0, lost: 5, ..ACK });
+        assert!(run.bbr.bounds.bandwidth.is_finite(), "{losses:?}");
+    }
+}
+
+#[test]
+fn a_mark_lowers_the_bounds_whatever_is_lost() {
+    let mut run = Run::with(Losses::Significant);
+    run.fill();
+    let flow = run.flow();
+    run.bbr.on_ecn(&run.window.clone(), &flow);
+    run.ack(100, Ack { rate: 900.0, ..ACK });
+    assert_eq!(run.bbr.bounds.bandwidth, 1000.0);
+    run.ack(100, Ack { rate: 900.0, ..ACK });
+    assert_eq!(run.bbr.bounds.bandwidth, 1000.0, "neither a mark nor a loss");
+}
+
+#[test]
+fn a_random_loss_among_few_segments_does_not_bound_a_probe() {
+    for (losses, tolerated) in [(Losses::Draft, 0), (Losses::Significant, 1)] {
+        let mut run = Run::with(losses);
+        run.probe();
+        let (delivered, lost) = (run.delivered, run.lost);
+        // Of 20, 0.4 + 2 · √0.4 = 1.7 may be lost.
+        for number in 1..=2 {
+            run.lose(5000 + 10 * number, 20, delivered, lost);
+            let bounded = run.bbr.long_term.bound.is_finite();
+            assert_eq!(bounded, number > tolerated, "{losses:?}: {number}");
+        }
+    }
+}
+
+#[test]
+fn startup_goes_on_when_most_of_the_losses_that_ended_it_were_late() {
+    let mut run = startup_with_losses(6);
+    assert_ne!(run.bbr.state, State::Startup);
+    // Another loss begins another reduction, so that none of the two can be spurious as a whole.
+    assert!(run.loses());
+    // 12 of 200 were lost, and 4 may be.
+    run.ack(10, Ack { refuted: 7, round: false, ..ACK });
+    assert_ne!(run.bbr.state, State::Startup);
+    run.ack(10, Ack { refuted: 1, round: false, ..ACK });
+    assert_eq!((run.bbr.state, run.bbr.full_pipe.reached), (State::Startup, false));
+    assert!(run.bbr.long_term.bound.is_infinite());
+}
+
+#[test]
+fn a_probe_goes_on_when_the_losses_that_ended_it_were_late_and_not_when_others_of_it_are_lost() {
+    for (late, state) in [(1, State::Down), (2, State::Refill)] {
+        let mut run = Run::begin();
+        run.probe();
+        let (delivered, lost) = (run.delivered, run.lost);
+        // Two of 120 may be lost. The third ends the probe, and the fourth is found later.
+        (0..4).for_each(|number| run.lose(10 * number, 120, delivered, lost));
+        assert_eq!(run.bbr.state, State::Down);
+        assert!(run.loses());
+        run.ack(10, Ack { refuted: late, in_flight: 200, round: false, ..ACK });
+        assert_eq!(run.bbr.state, state, "{late} late");
+        assert_eq!(run.bbr.long_term.bound.is_infinite(), late == 2);
+    }
+}
+
+#[test]
+fn a_late_segment_that_was_sent_again_begins_no_round_trip() {
+    let mut run = Run::begin();
+    run.ack(100, Ack { rate: 250.0, ..ACK });
+    let (rounds, bandwidth) = (run.bbr.rounds, run.bbr.bandwidth());
+    // Acknowledged 30 ms after the second transmission, on a path of 100 ms.
+    run.ack(30, Ack { rate: 900.0, age: 30, ..ACK });
+    assert_eq!((run.bbr.rounds.count, run.bbr.bandwidth()), (rounds.count, bandwidth));
+    run.ack(70, Ack { rate: 900.0, ..ACK });
+    assert_eq!((run.bbr.rounds.count, run.bbr.bandwidth()), (rounds.count + 1, 900.0));
 }
