@@ -21,6 +21,9 @@
 //! Impairments depend on different times of a packet. Temporary ones (`During`) depend on its arrival
 //! at the link, or on the time at which it may be resent; a redrawn delay on the beginning of its
 //! transmission; bursts and blackouts on the end of its transmission.
+//!
+//! A [`Route`] lists the paths of packets over several links, and a [`Chooser`] selects one of them for each
+//! packet.
 
 mod direction;
 mod discipline;
@@ -31,6 +34,7 @@ mod link;
 mod outcome;
 mod packet;
 mod resend;
+mod route;
 mod transmitter;
 
 pub use direction::Direction;
@@ -41,3 +45,4 @@ pub use impairment::{Applies, Impairment, Times};
 pub use link::{Link, LinkConfig};
 pub use outcome::{DropCause, Outcome, Ticket, Verdict};
 pub use packet::Packet;
+pub use route::{Chooser, Route, Spread};
