@@ -54,7 +54,7 @@ fn commands_reach_each_other_only_over_the_path() {
 
 #[test]
 fn packets_are_spread_over_the_ways_of_the_scenario() {
-    let set = ["bonded", "--set", "weights=1, 1", "--duration", "1500ms", "--left"];
+    let set = ["bonded", "--set", "weights=[1, 1]", "--duration", "1500ms", "--left"];
     let send =
         "exec bash -c 'exec 3<>/dev/udp/$UNRUFFLED_RIGHT/9; for n in 1 2 3 4; do echo >&3; done'";
     let Some(output) = run(&[&set[..], &[send]].concat()) else { return };

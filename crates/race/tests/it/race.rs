@@ -288,6 +288,8 @@ fn a_gateway_behind_the_node_where_two_lines_meet_restores_order() {
     let mut scenario = two_lines(["5 ms", "45 ms"], "");
     let competitors = kernels(&["reno"]);
     let mut retransmissions = |resequence| {
+        // Without losses by full queues.
+        scenario.network.links[..2].iter_mut().for_each(|link| link.link.queue = None);
         scenario.network.links[4].resequence = resequence;
         let course = Course { length: Length::Bytes(2_000_000), ..course(&scenario, &competitors) };
         let finished = run(&course)?;
