@@ -76,6 +76,9 @@ pub struct Chain<P> {
     direction: Direction,
     /// State of the forward and of the reverse direction.
     lanes: [Traffic; 2],
+    /// The arrival of the first packet in each line.
+    lines: Vec<Line>,
+    /// All other events.
     events: BinaryHeap<Reverse<Event<P>>>,
     /// Orders events of the same instant.
     serial: u64,
@@ -143,22 +146,24 @@ struct Traffic {
     last_out: u64,
 }
 
-/// A future event.
+/// The arrival of the first packet in the line of a link at the far end. Most packets are in line, and few
+/// links have one at a time, so these events are not among the others.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    due: Instant,
+    serial: u64,
+    link: usize,
+}
+
+/// A future event of a packet that is not in line.
 #[derive(Debug)]
 struct Event<P> {
     due: Instant,
     serial: u64,
-    what: What<P>,
-}
-
-#[derive(Debug)]
-enum What<P> {
-    /// The first packet in the line of this link arrives at the far end.
-    Line(usize),
-    /// A packet that is not in line arrives at the far end of its link.
-    Packet(Crossing<P>),
-    /// The link of this packet damaged it and may send it again.
-    Held(Crossing<P>, Ticket),
+    packet: Crossing<P>,
+    /// Identifier of the packet if its link damaged it and may send it again. Otherwise it arrives at the far
+    /// end of its link.
+    held: Option<Ticket>,
 }
 
 /// A packet on its way.
@@ -258,14 +263,38 @@ impl<P: Carried> Chain<P> {
 
     /// Returns the time of the next event on the path, if any.
     pub fn due(&self) -> Option<Instant> {
-        let left = self.left.front().map(|first| first.at);
-        let event = self.events.peek().map(|Reverse(first)| first.due);
-        let timeout = self.timeout().map(|(at, _)| at);
-        [left, event, timeout].into_iter().flatten().min()
+        if let Some(first) = self.left.front() {
+            return Some(first.at);
+        }
+        let next = self.next().map(|(at, _)| at);
+        match self.timeout() {
+            Some((timeout, _)) => Some(next.map_or(timeout, |next| next.min(timeout))),
+            None => next,
+        }
+    }
+
+    /// Returns the time of the next event of a packet, and its place among the lines if it is one of theirs.
+    #[inline]
+    fn next(&self) -> Option<(Instant, Option<usize>)> {
+        let event = self.events.peek().map(|Reverse(first)| (first.due, first.serial, None));
+        let mut next = event;
+        for (place, line) in self.lines.iter().enumerate() {
+            if next.is_none_or(|(due, serial, _)| (line.due, line.serial) < (due, serial)) {
+                next = Some((line.due, line.serial, Some(place)));
+            }
+        }
+        next.map(|(due, _, place)| (due, place))
     }
 
     /// Returns the time at which the next wait in a resequencer ends, and its link.
+    #[inline]
     fn timeout(&self) -> Option<(Instant, usize)> {
+        // Most paths have no resequencer.
+        if self.gateways.is_empty() { None } else { self.first_timeout() }
+    }
+
+    #[inline(never)]
+    fn first_timeout(&self) -> Option<(Instant, usize)> {
         let timeout = |&link: &usize| Some((self.hops[link].gateway.as_ref()?.timeout()?, link));
         self.gateways.iter().filter_map(timeout).min_by_key(|(at, _)| *at)
     }
@@ -308,35 +337,36 @@ impl<P: Carried> Chain<P> {
 
     /// Handles the next event. Returns `false` if none is due by `now`.
     fn handle_next(&mut self, now: Instant) -> bool {
-        let next = self.events.peek().map(|Reverse(first)| first.due);
+        let next = self.next();
         // A packet that arrives at the instant at which a wait ends is in time.
         if let Some((at, link)) = self.timeout()
-            && next.is_none_or(|next| at < next)
+            && next.is_none_or(|(next, _)| at < next)
         {
             if at <= now {
                 self.release(link, |gateway| gateway.end_waits(at));
             }
             return at <= now;
         }
-        if next.is_none_or(|next| next > now) {
-            return false;
-        }
-        let Some(Reverse(Event { due, what, .. })) = self.events.pop() else { return false };
-        match what {
-            What::Line(link) => {
-                if let Some(packet) = self.pop_line(link) {
-                    self.arrive(packet, due);
-                }
+        let Some((due, place)) = next.filter(|(due, _)| *due <= now) else { return false };
+        if let Some(place) = place {
+            if let Some(packet) = self.pop_line(place) {
+                self.arrive(packet, due);
             }
-            What::Packet(packet) => self.arrive(packet, due),
-            What::Held(packet, ticket) => {
-                let link = self.steps[packet.step].link;
-                if let Some(outcome) = self.hops[link].link.resume(ticket) {
-                    self.travel(packet, outcome);
-                }
+        } else if let Some(Reverse(Event { packet, held, .. })) = self.events.pop() {
+            match held {
+                None => self.arrive(packet, due),
+                Some(ticket) => self.resume(packet, ticket),
             }
         }
         true
+    }
+
+    /// Lets the link of a damaged packet send it again.
+    fn resume(&mut self, packet: Crossing<P>, ticket: Ticket) {
+        let link = self.steps[packet.step].link;
+        if let Some(outcome) = self.hops[link].link.resume(ticket) {
+            self.travel(packet, outcome);
+        }
     }
 
     /// Handles a packet that arrives at the far end of its link.
@@ -409,7 +439,7 @@ impl<P: Carried> Chain<P> {
         let arrival = match outcome.verdict {
             Verdict::Drop(DropCause::Queue) => return counts.dropped += 1,
             Verdict::Drop(DropCause::Loss) => return counts.lost += 1,
-            Verdict::Held { until, ticket } => return self.plan(until, What::Held(packet, ticket)),
+            Verdict::Held { until, ticket } => return self.plan(until, packet, Some(ticket)),
             Verdict::Deliver(arrival) => arrival,
         };
         counts.delayed += u64::from(outcome.detoured);
@@ -423,30 +453,41 @@ impl<P: Carried> Chain<P> {
     /// Plans the arrival of the packet at the far end of its link, in line unless it takes a detour.
     fn arrive_later(&mut self, packet: Crossing<P>, arrival: Instant, detoured: bool) {
         if detoured {
-            return self.plan(arrival, What::Packet(packet));
+            return self.plan(arrival, packet, None);
         }
         let link = self.steps[packet.step].link;
-        let line = &mut self.hops[link].line;
-        line.push_back((arrival, packet));
-        if line.len() == 1 {
-            self.plan(arrival, What::Line(link));
+        let waiting = &mut self.hops[link].line;
+        waiting.push_back((arrival, packet));
+        if waiting.len() == 1 {
+            let serial = self.next_serial();
+            self.lines.push(Line { due: arrival, serial, link });
         }
     }
 
-    /// Removes the first packet from the line of `link`, when it has reached the far end.
-    fn pop_line(&mut self, link: usize) -> Option<Crossing<P>> {
-        let line = &mut self.hops[link].line;
-        let (_, packet) = line.pop_front()?;
-        if let Some(&(arrival, _)) = line.front() {
-            self.plan(arrival, What::Line(link));
+    /// Removes the first packet from the line at `place`, when it has reached the far end.
+    fn pop_line(&mut self, place: usize) -> Option<Crossing<P>> {
+        let waiting = &mut self.hops[self.lines[place].link].line;
+        let (_, packet) = waiting.pop_front()?;
+        match waiting.front() {
+            Some(&(due, _)) => {
+                let serial = self.next_serial();
+                self.lines[place] = Line { due, serial, ..self.lines[place] };
+            }
+            None => {
+                self.lines.swap_remove(place);
+            }
         }
         Some(packet)
     }
 
-    fn plan(&mut self, due: Instant, what: What<P>) {
-        let serial = self.serial;
+    fn plan(&mut self, due: Instant, packet: Crossing<P>, held: Option<Ticket>) {
+        let serial = self.next_serial();
+        self.events.push(Reverse(Event { due, serial, packet, held }));
+    }
+
+    fn next_serial(&mut self) -> u64 {
         self.serial += 1;
-        self.events.push(Reverse(Event { due, serial, what }));
+        self.serial
     }
 }
 

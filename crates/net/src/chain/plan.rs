@@ -83,6 +83,7 @@ impl<P: Carried> Chain<P> {
             sources,
             direction: directions[0],
             lanes: [Traffic::default(); 2],
+            lines: Vec::new(),
             events: BinaryHeap::new(),
             serial: 0,
             left: VecDeque::new(),
