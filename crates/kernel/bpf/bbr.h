@@ -184,18 +184,26 @@ static __always_inline __u32 conserved_window(struct tcp_sock *tp, struct connec
 	return b->conserved ? min(window, b->conserved) : window;
 }
 
+/* Returns whether the receive window has no room for another segment. */
+static __always_inline bool fills_receive_window(struct tcp_sock *tp)
+{
+	return tp->snd_una + tp->snd_wnd - tp->snd_nxt < tp->mss_cache;
+}
+
 /*
- * Returns whether a sample is limited by the application. The kernel does not mark packets that are
- * sent while others are deemed lost and wait (tcp_rate_check_app_limited).
+ * Returns whether a sample is limited by the application or by the receive window. The kernel does
+ * not mark packets that are sent while others are deemed lost and wait
+ * (tcp_rate_check_app_limited), nor those that the receive window limits. A receiver has a small
+ * window at first, and late packets fill it: BBR would leave STARTUP at a part of the bandwidth.
  */
-static __always_inline bool is_limited_by_application(struct sock *sk, struct connection *c,
+static __always_inline bool is_limited_elsewhere(struct sock *sk, struct connection *c,
 						      __u32 prior_delivered)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct beside_bbr *b = &c->bbr;
 	__u32 outstanding = in_flight(tp) + c->hold.held, delivered = tp->delivered;
 
-	if (missing(tp) && outstanding < c->cwnd && at_end(sk)) {
+	if (outstanding < c->cwnd && (fills_receive_window(tp) || (missing(tp) && at_end(sk)))) {
 		if (b->idle_from == b->idle_until || before(b->idle_until, delivered))
 			b->idle_from = delivered;
 		b->idle_until = delivered + outstanding + 1;
@@ -270,7 +278,7 @@ static __noinline int bbr_ack(struct sock *sk, struct connection *c, const struc
 		FIELD_OF_COPY(&copy, long, rtt_us) = -1;
 	if (waits) {
 		FIELD_OF_COPY(&copy, int, losses) = (__s32)newly > 0 ? newly : 0;
-		if (is_limited_by_application(sk, c, prior_delivered))
+		if (is_limited_elsewhere(sk, c, prior_delivered))
 			FIELD_OF_COPY(&copy, bool, is_app_limited) = true;
 		/* BBR takes the difference of tp->lost for what a policer drops. */
 		b->lt_last_lost += lost - c->bbr.lost - newly;

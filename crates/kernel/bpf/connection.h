@@ -125,7 +125,7 @@ struct beside_bbr {
 	__u32 lost, losses;	/* at the last ACK: tp->lost, and losses() */
 	/* Packet conservation: the window, and `delivered` at its start. 0: none */
 	__u32 conserved, conserved_from;
-	/* Packets sent at these values of `delivered` are limited by the application. */
+	/* Packets sent at these values of `delivered` are limited by something else than BBR. */
 	__u32 idle_from, idle_until;
 };
 

@@ -199,7 +199,7 @@ struct tcp_sock {
 	struct tcp_rack rack;
 	__u64 tcp_mstamp;	/* time of the current ACK, us */
 	__u64 tcp_clock_cache;	/* ns */
-	__u32 snd_una, snd_nxt, write_seq, high_seq;
+	__u32 snd_una, snd_nxt, snd_wnd, write_seq, high_seq;
 	__u32 snd_cwnd, snd_cwnd_clamp, snd_ssthresh, snd_cwnd_cnt, snd_cwnd_stamp, snd_cwnd_used;
 	__u32 packets_out, sacked_out, lost_out, retrans_out;
 	__u32 max_packets_out, reordering;

@@ -28,6 +28,7 @@
 //!     queue: None,
 //!     red: None,
 //!     mark_above: None,
+//!     varying: None,
 //!     impairments: Vec::new(),
 //! };
 //! let pair = Pair::new(1500)?;

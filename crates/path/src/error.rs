@@ -41,6 +41,11 @@ impl ConfigError {
         &self.field
     }
 
+    /// Returns the value that was found.
+    pub fn found(&self) -> &str {
+        &self.found
+    }
+
     /// Returns what the field must be, such as `at least 1`.
     pub fn expected(&self) -> &'static str {
         self.expected

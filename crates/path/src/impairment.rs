@@ -2,12 +2,14 @@
 
 mod effect;
 mod stage;
+mod workers;
 
 use std::sync::Arc;
 
 use unruffled_units::{Duration, Instant};
 
 pub(crate) use stage::{Crossing, Fate, Stage};
+pub use workers::Workers;
 
 use crate::{ConfigError, Direction, Distribution};
 use effect::Effect;
@@ -134,6 +136,13 @@ pub enum Impairment {
         /// Packets to which the impairment applies.
         applies: Applies,
     },
+    /// Lets several workers handle the packets, in batches.
+    Workers {
+        /// The workers.
+        workers: Workers,
+        /// Packets to which the impairment applies.
+        applies: Applies,
+    },
     /// Applies another impairment for a time: to the packets that arrive at the link in it.
     During {
         /// Beginning of the time.
@@ -208,6 +217,7 @@ impl Impairment {
                 *fraction > MAX_NEGLIGIBLE_FRACTION && !delay.is_zero()
             }
             Self::Redrawn { delay, .. } | Self::Overhead { delay, .. } => !delay.is_zero(),
+            Self::Workers { workers, .. } => !workers.are_idle(),
             Self::Alternate { every, extra, .. } => {
                 1.0 / f64::from(*every) > MAX_NEGLIGIBLE_FRACTION && *extra > Duration::ZERO
             }
@@ -241,6 +251,7 @@ impl Impairment {
             | Self::Duplicate { applies, .. }
             | Self::Redrawn { applies, .. }
             | Self::Overhead { applies, .. }
+            | Self::Workers { applies, .. }
             | Self::Burst { applies, .. }
             | Self::Blackout { applies, .. }
             | Self::Replay { applies, .. }

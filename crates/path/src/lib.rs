@@ -9,7 +9,8 @@
 //!
 //! 1. The queue discipline, drop-tail or RED, admits the packet or drops it. It may mark an admitted packet
 //!    with CE if the packet is ECN-capable.
-//! 2. The transmitter sends it at the link's rate, after the packets before it.
+//! 2. The transmitter sends it at the link's rate, after the packets before it. The rate may vary, as a
+//!    [`Trace`] or a table of [`Changes`] says.
 //! 3. If the link repairs its own errors, the transmission may be damaged. The packet then returns to
 //!    step 2 after some time, at the head of the queue; packets behind it are sent in the meantime.
 //! 4. Every other impairment may lose the packet, alone, in a burst or in a blackout, or delay or
@@ -25,6 +26,7 @@
 //! A [`Route`] lists the paths of packets over several links, and a [`Chooser`] selects one of them for each
 //! packet.
 
+mod changes;
 mod direction;
 mod discipline;
 mod distribution;
@@ -35,14 +37,19 @@ mod outcome;
 mod packet;
 mod resend;
 mod route;
+mod trace;
 mod transmitter;
+mod varying;
 
+pub use changes::{Change, Changes};
 pub use direction::Direction;
 pub use discipline::{MarkAbove, Red};
 pub use distribution::{Distribution, Sampler};
 pub use error::ConfigError;
-pub use impairment::{Applies, Impairment, Times};
+pub use impairment::{Applies, Impairment, Times, Workers};
 pub use link::{Link, LinkConfig};
 pub use outcome::{DropCause, Outcome, Ticket, Verdict};
 pub use packet::Packet;
 pub use route::{Chooser, Route, Spread};
+pub use trace::Trace;
+pub use varying::Varying;

@@ -8,6 +8,7 @@ use crate::discipline::{Admission, Discipline, MarkAbove, Red};
 use crate::impairment::{Crossing, Fate, Stage};
 use crate::resend::{Pending, Resender};
 use crate::transmitter::{Transmission, Transmitter};
+use crate::varying::{Course, Varying};
 use crate::{
     Applies, ConfigError, Direction, DropCause, Impairment, Outcome, Packet, Ticket, Verdict,
 };
@@ -28,10 +29,12 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkConfig {
-    /// Rate; `None` for an unlimited one.
+    /// Rate; `None` for an unlimited one. If the rate varies, its mean, which RED is computed from.
     pub rate: Option<Rate>,
-    /// Propagation delay, after the last bit of a packet has been sent.
+    /// Propagation delay, after the last bit of a packet has been sent. Tables of changes have their own.
     pub delay: Duration,
+    /// Course of a rate, and perhaps of a delay, that is not constant.
+    pub varying: Option<Varying>,
     /// Maximum number of packets in the queue, the one in service included; `None` for no limit.
     pub queue: Option<u32>,
     /// Settings of a RED queue, which drops packets at random before it is full. With it, `queue` does not
@@ -50,7 +53,8 @@ impl LinkConfig {
     pub fn takes_no_time(&self, bytes: u32, direction: Direction, end: Instant) -> bool {
         let service = self.rate.map_or(Duration::ZERO, |rate| rate.time_for(bytes));
         let hinders = |impairment: &Impairment| impairment.hinders(direction, end);
-        service + self.delay == Duration::ZERO && !self.impairments.iter().any(hinders)
+        let is_instant = self.varying.is_none() && service + self.delay == Duration::ZERO;
+        is_instant && !self.impairments.iter().any(hinders)
     }
 }
 
@@ -82,6 +86,7 @@ pub struct Link {
     discipline: Discipline,
     transmitter: Transmitter,
     delay: Duration,
+    varying: Option<Box<Varying>>,
     stages: Vec<Stage>,
     resender: Option<Box<Resender>>,
     /// Limit of the drop-tail queue of a plain link, which has no impairments. Most links are plain.
@@ -145,17 +150,20 @@ impl Link {
         }
         let is_plain = stages.is_empty()
             && resender.is_none()
+            && config.varying.is_none()
             && config.red.is_none()
             && config.mark_above.is_none();
         let limit = config.queue.map_or(usize::MAX, |limit| limit as usize);
         // Its stream follows those of the impairments, which therefore do not depend on the queue.
         let rng = || streams.next_for(direction);
         let discipline = Discipline::new(config, rng)?;
+        let course = config.varying.as_ref().map(Course::new);
         Ok(Self {
             plain_limit: is_plain.then_some(limit),
             discipline,
-            transmitter: Transmitter::new(config.rate),
+            transmitter: Transmitter::new(config.rate).with_course(course),
             delay: config.delay,
+            varying: config.varying.clone().map(Box::new),
             stages,
             resender,
             latest: Instant::ZERO,
@@ -167,7 +175,7 @@ impl Link {
     #[must_use]
     pub fn without_backlog(self) -> Self {
         let counted = self.discipline.counts_packets();
-        let allows_uniform = self.resender.is_none();
+        let allows_uniform = self.resender.is_none() && self.varying.is_none();
         Self { transmitter: self.transmitter.without_backlog(counted, allows_uniform), ..self }
     }
 
@@ -297,7 +305,9 @@ impl Link {
         if fate.lost {
             return outcome;
         }
-        let arrival = departed + self.delay + fate.shift + fate.detour;
+        let varying = self.varying.as_ref().and_then(|varying| varying.delay_at(departed));
+        let delay = varying.unwrap_or(self.delay);
+        let arrival = departed + delay + fate.shift + fate.detour;
         let in_order =
             packet.damaged == 0 && fate.detour == Duration::ZERO && arrival >= self.latest;
         if in_order {
@@ -309,7 +319,9 @@ impl Link {
 
     /// Returns whether packets leave the link in the order in which they arrived, each at most once.
     pub fn keeps_order(&self) -> bool {
-        self.resender.is_none() && self.stages.iter().all(Stage::keeps_order)
+        self.resender.is_none()
+            && self.varying.as_ref().is_none_or(|varying| varying.keeps_order())
+            && self.stages.iter().all(Stage::keeps_order)
     }
 
     /// Returns the number of packets at the link after the last offer, including that packet if it was

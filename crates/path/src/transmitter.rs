@@ -7,18 +7,22 @@ use std::collections::VecDeque;
 
 use unruffled_units::{Duration, Instant, Rate};
 
+use crate::varying::Course;
+
 /// Transmitter that sends packets in the order in which they arrive.
 #[derive(Clone, Debug)]
 pub(crate) struct Transmitter {
     /// `None` for an unlimited rate.
     rate: Option<Rate>,
+    /// Course of a rate that is not constant.
+    course: Option<Box<Course>>,
     /// Departure of the last packet.
     last: Instant,
     /// Departures of the packets that wait or are in service, as of the last time that they were
     /// counted.
     pending: VecDeque<Instant>,
     /// Size of the last packet in octets, and the time that its transmission takes. Most packets have
-    /// the same size.
+    /// the same size. While the rate varies, the size is [`NO_SIZE`].
     service: (u32, Duration),
     tracking: Tracking,
     /// Whether the tracking may be [`Tracking::Uniform`].
@@ -61,6 +65,7 @@ impl Transmitter {
     pub(crate) fn new(rate: Option<Rate>) -> Self {
         Self {
             rate,
+            course: None,
             last: Instant::ZERO,
             pending: VecDeque::new(),
             service: (0, Duration::ZERO),
@@ -72,10 +77,16 @@ impl Transmitter {
         }
     }
 
+    /// Lets the rate take a course. Must be called before the first packet.
+    pub(crate) fn with_course(self, course: Option<Course>) -> Self {
+        let service = if course.is_some() { (NO_SIZE, Duration::ZERO) } else { self.service };
+        Self { course: course.map(Box::new), service, ..self }
+    }
+
     /// Stops recording the backlog and, unless it is `counted`, the occupancy. Must be called before the
     /// first packet.
     ///
-    /// `allows_uniform` must be false if packets may be [resent](Self::resend).
+    /// `allows_uniform` must be false if packets may be [resent](Self::resend), or if the rate varies.
     pub(crate) fn without_backlog(self, counted: bool, allows_uniform: bool) -> Self {
         let tracking = match (counted, allows_uniform) {
             (false, _) => Tracking::None,
@@ -189,9 +200,15 @@ impl Transmitter {
         Transmission { waited: begun.since(ready), departed: self.last }
     }
 
-    /// Prepares for the next packet, which arrives at `now` and has another size than the one before.
+    /// Prepares for the next packet, which arrives at `now` and has another size than the one before, or any
+    /// size if the rate varies.
     #[inline(never)]
     fn change_size(&mut self, bytes: u32, now: Instant) {
+        if let Some(course) = &mut self.course {
+            let begun = now.max(self.last);
+            self.service.1 = course.end_of_transmission(bytes, begun).since(begun);
+            return;
+        }
         self.quick_size = NO_SIZE;
         self.mixed_until = self.last;
         if self.tracking == Tracking::Uniform && self.last > now {

@@ -236,6 +236,24 @@ impl Keys {
         self.entries.iter().any(|e| e.key == key && !e.value.is_table())
     }
 
+    /// Replaces the value of `key`.
+    pub(crate) fn replace(&mut self, key: &str, value: Value) {
+        if let Some(entry) = self.entries.iter_mut().find(|e| e.key == key) {
+            entry.value = value;
+        }
+    }
+
+    /// Adds a key with the place of the key `beside`.
+    pub(crate) fn add_beside(&mut self, beside: &str, key: &str, value: Value) {
+        let place = self.place(beside);
+        self.entries.push(Entry { key: key.to_owned(), value, place, read: false });
+    }
+
+    /// Removes a key.
+    pub(crate) fn remove(&mut self, key: &str) {
+        self.entries.retain(|e| e.key != key);
+    }
+
     fn request(&self, key: &str) {
         self.requested.borrow_mut().insert(key.to_owned());
     }

@@ -43,6 +43,7 @@ mod streams;
 mod tcp;
 pub mod text;
 mod traffic;
+mod varying;
 mod words;
 
 pub use unruffled_sim::{App, Arrivals};

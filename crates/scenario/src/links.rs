@@ -1,18 +1,20 @@
 //! The links of a scenario file: by name, with the impairments of their packets.
 
 use unruffled_path::{
-    Applies, ConfigError, Distribution, Impairment, LinkConfig, MarkAbove, Red, Times,
+    Applies, ConfigError, Distribution, Impairment, LinkConfig, MarkAbove, Red, Times, Varying,
+    Workers,
 };
 use unruffled_resequence::Config as Resequence;
 use unruffled_units::{Duration, Instant, Rate, count, hint};
 
 use super::Hop;
 use super::keys::Keys;
+use super::varying::{self, Course};
 use crate::error::Error;
 
 /// The impairments of a link: the tables below it. Append new ones, because the random numbers of
 /// an impairment depend on its index.
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 11] = [
     "delayed",
     "loss",
     "alternate",
@@ -23,6 +25,7 @@ const KINDS: [&str; 10] = [
     "resend",
     "replay",
     "overhead",
+    "workers",
 ];
 
 /// One MiB, in octets.
@@ -66,10 +69,7 @@ pub(super) fn hop(k: &mut Keys, name: &str) -> Result<Hop, Error> {
 }
 
 fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
-    let rate = k.rate(&format!("{at}.rate"))?;
-    let key = format!("{at}.delay");
-    let delay = k.duration(&key)?;
-    let delay = k.required(&key, delay, "\"50 ms\"")?;
+    let Course { rate, delay, varying } = varying::read(k, at)?;
     let queue = k.count(&format!("{at}.queue"), 1, 10_000_000)?.map(|n| n as u32);
     let red = red(k, &format!("{at}.red"), rate)?;
     let mark_above = mark_above(k, at, rate, red.is_some())?;
@@ -81,7 +81,7 @@ fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
             impairments.push(limited_in_time(k, &at, impairment)?);
         }
     }
-    Ok(LinkConfig { rate, delay, queue, red, mark_above, impairments })
+    Ok(LinkConfig { rate, delay, varying, queue, red, mark_above, impairments })
 }
 
 /// Reads the RED queue of a link of this `rate`, if the file has the table.
@@ -207,6 +207,7 @@ fn of_kind(k: &mut Keys, kind: &str, at: &str, applies: Applies) -> Result<Impai
             Impairment::Duplicate { fraction, applies }
         }
         "overhead" => Impairment::Overhead { delay: distribution(k, at)?, applies },
+        "workers" => Impairment::Workers { workers: workers(k, at)?, applies },
         "redrawn" => {
             let every = required_time(k, at, "every", "\"50 ms\"")?;
             Impairment::Redrawn { every, delay: distribution(k, at)?, applies }
@@ -232,6 +233,22 @@ fn of_kind(k: &mut Keys, kind: &str, at: &str, applies: Applies) -> Result<Impai
         }
         other => unreachable!("{other} is in KINDS"),
     })
+}
+
+/// Reads the workers of a link: their times, or their number if they differ only by jitter.
+fn workers(k: &mut Keys, at: &str) -> Result<Workers, Error> {
+    let delays = format!("{at}.delays");
+    let count = k.count(&format!("{at}.count"), 1, 4096)?;
+    let delays = match (k.has(&delays), count) {
+        (true, Some(_)) => return Err(k.wrong(&delays, "expected either this or count")),
+        (false, Some(count)) => vec![Duration::ZERO; count as usize],
+        (_, None) => times(k, at, "delays", "[\"0 s\", \"2 ms\"], or count")?,
+    };
+    let batch = k.count(&format!("{at}.batch"), 1, 1_000_000)?.unwrap_or(1) as u32;
+    let coalesce = k.duration(&format!("{at}.coalesce"))?.unwrap_or_default();
+    let key = format!("{at}.jitter");
+    let jitter = if k.enter(&key) { Some(distribution(k, &key)?) } else { None };
+    Ok(Workers { delays, batch, coalesce, jitter })
 }
 
 /// Reads random or periodic losses.
@@ -331,10 +348,21 @@ pub(super) fn distribution(k: &mut Keys, at: &str) -> Result<Distribution, Error
 
 /// Describes a link and the resequencer at its far end in one line.
 pub(super) fn in_words(link: &LinkConfig, resequence: Option<&Resequence>) -> String {
-    let mut parts = vec![
-        link.rate.map_or("infinitely fast".to_owned(), |r| r.to_string()),
-        link.delay.to_string(),
-    ];
+    let rate = || link.rate.map_or("infinitely fast".to_owned(), |rate| rate.to_string());
+    let mut parts = match &link.varying {
+        None => vec![rate(), link.delay.to_string()],
+        Some(Varying::Trace(trace)) => {
+            let mean = trace.mean_rate().bps() / 1e6;
+            let recorded = format!("a rate as recorded, {mean:.3} Mbit/s on average");
+            vec![format!("{recorded} over {}", trace.period()), link.delay.to_string()]
+        }
+        Some(Varying::Table(changes)) => {
+            let rows = changes.rows().len();
+            let again =
+                changes.every().map_or(String::new(), |every| format!(", again every {every}"));
+            vec![format!("rate and delay from a table of {}{again}", count(rows as u64, "row"))]
+        }
+    };
     let discipline = if link.red.is_some() { "RED" } else { "drop-tail" };
     match link.queue {
         Some(queue) => parts.push(format!("{discipline} queue of {queue}")),
@@ -438,6 +466,21 @@ pub(super) fn impairment_in_words(impairment: &Impairment) -> String {
         }
         Impairment::Overhead { delay, applies } => {
             format!("{} later by {}, one after another", those(applies), law(delay))
+        }
+        Impairment::Workers { workers, applies } => {
+            let Workers { delays, batch, coalesce, jitter } = workers;
+            let least = delays.iter().min().copied().unwrap_or_default();
+            let most = delays.iter().max().copied().unwrap_or_default();
+            let number = count(delays.len() as u64, "worker");
+            let mut parts = vec![format!("{} by {number} in batches of {batch}", those(applies))];
+            if most > Duration::ZERO {
+                parts.push(format!("{least} to {most} later"));
+            }
+            if *coalesce > Duration::ZERO {
+                parts.push(format!("after interrupts of {coalesce}"));
+            }
+            parts.extend(jitter.as_ref().map(|jitter| format!("each batch {} later", law(jitter))));
+            parts.join(", ")
         }
         Impairment::During { from, until: Instant::MAX, impairment } => {
             format!("{} from {from}", impairment_in_words(impairment))

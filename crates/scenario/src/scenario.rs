@@ -192,7 +192,6 @@ impl Scenario {
 
     /// Reads a scenario from its keys.
     fn of(k: &mut Keys) -> Result<Self, Error> {
-        let toml = k.to_toml();
         let name = k.name("name")?;
         let name = name.unwrap_or_else(|| {
             let file = k.file();
@@ -225,6 +224,8 @@ impl Scenario {
         let parameters = parameters(k)?;
         k.finish()?;
 
+        // Files that the keys name have been read into them.
+        let toml = k.to_toml();
         let scenario = Self {
             name,
             title,

@@ -27,6 +27,7 @@ fn path_rr() -> LinkConfig {
         queue: Some(100),
         red: None,
         mark_above: None,
+        varying: None,
         impairments: vec![
             Impairment::Delay { fraction: 0.1, delay, applies: Applies::Data },
             Impairment::Loss { fraction: 0.001, applies: Applies::Data },

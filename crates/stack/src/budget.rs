@@ -37,8 +37,6 @@ const FREE_PER_BUFFER_IN_RESERVE: usize = 16;
 /// --only idle`, with and without `--short`): 2601 octets for each of 90,000 more, including the
 /// memory of their peers.
 pub(crate) const CONNECTION: usize = 2816;
-/// Octets that the engine's tables may need for a segment; their ring grows by an eighth at a time.
-const SEGMENT: usize = Connection::SEGMENT_OCTETS * 9 / 8;
 /// Octets charged for a half-open connection, with its due time and its place in the table.
 pub(crate) const REQUEST: usize = 256;
 /// Octets charged for a connection in TIME-WAIT, with its due time and its place in the table.
@@ -92,10 +90,33 @@ pub(crate) struct Allowance {
     promised: usize,
 }
 
-/// Returns the octets that the engine's tables may need while `octets` are outstanding in segments
-/// of `payload` octets.
-pub(crate) fn tables(octets: usize, payload: u32) -> usize {
-    (octets / payload.max(1) as usize).saturating_mul(SEGMENT)
+/// The segments of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segments {
+    /// Octets of data in a segment.
+    payload: usize,
+    /// Octets that the engine's tables may need for a segment.
+    entry: usize,
+}
+
+impl Segments {
+    pub(crate) fn of(connection: &Connection) -> Self {
+        Self {
+            payload: connection.max_payload().max(1) as usize,
+            // The tables grow by an eighth at a time.
+            entry: connection.segment_octets() * 9 / 8,
+        }
+    }
+
+    /// Returns the octets that the engine's tables may need while `octets` are outstanding.
+    pub(crate) fn tables(self, octets: usize) -> usize {
+        (octets / self.payload).saturating_mul(self.entry)
+    }
+
+    /// Returns the part of `octets` that remains for data beside the tables.
+    fn data_part(self, octets: usize) -> usize {
+        octets / (self.payload + self.entry) * self.payload
+    }
 }
 
 impl Allowance {
@@ -103,15 +124,13 @@ impl Allowance {
         self.promised
     }
 
-    /// Returns the allowance of a send buffer, which shares it with the engine's tables for
-    /// segments of `payload` octets.
-    pub(crate) fn with_tables(self, payload: u32) -> Self {
-        let least = MIN_STORAGE + tables(MIN_STORAGE, payload);
+    /// Returns the allowance of a send buffer, which shares it with the engine's tables for its
+    /// `segments`.
+    pub(crate) fn with_tables(self, segments: Segments) -> Self {
+        let least = MIN_STORAGE + segments.tables(MIN_STORAGE);
         let least = if self.free >= least { MIN_STORAGE } else { 0 };
-        let payload = payload as usize;
-        let part = |octets: usize| octets / (payload + SEGMENT) * payload;
-        let share = part(self.share).max(least);
-        Self { share, share_of_reserve: part(self.share_of_reserve), ..self }
+        let share = segments.data_part(self.share).max(least);
+        Self { share, share_of_reserve: segments.data_part(self.share_of_reserve), ..self }
     }
 
     /// Returns the allowance of a buffer whose size the application has set: it may grow to the

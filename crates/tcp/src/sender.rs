@@ -69,8 +69,8 @@ impl Recipe {
     }
 }
 
-/// Maximum memory that an outstanding segment takes in the tables, in octets.
-pub(crate) const SEGMENT_OCTETS: usize = Stream::SEGMENT_OCTETS + composed::SUSPICION_OCTETS;
+/// Maximum memory that an outstanding segment takes in the tables, in octets, without samples of the path.
+const SEGMENT_OCTETS: usize = Stream::SEGMENT_OCTETS + composed::SUSPICION_OCTETS;
 
 /// The sending half.
 #[derive(Debug)]
@@ -100,6 +100,11 @@ impl Sender {
             stream.board.log_losses();
         }
         Self { settled: machine.settled(&stream), stream, machine }
+    }
+
+    /// Returns the maximum memory that an outstanding segment takes in the tables, in octets.
+    pub(crate) fn segment_octets(&self) -> usize {
+        SEGMENT_OCTETS + self.machine.sample_octets()
     }
 
     /// Returns the memory of the tables that grow with the number of outstanding segments, in

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use unruffled_stack::Options;
-use unruffled_tcp::{Config, IpVersion, Variant};
+use unruffled_tcp::{Config, EcnMode, IpVersion, Variant};
 use unruffled_units::Duration;
 
 /// Settings of the stack, which socket options change until it is made.
@@ -72,6 +72,7 @@ impl Settings {
             "delack" => connection.delayed_ack = unless_zero(value)?,
             "byte_counting" => connection.window.byte_counting = number(value)?,
             "nagle" => connection.nagle = value == "1",
+            "ecn" => connection.ecn = ecn_mode(value)?,
             "ts" => connection.timestamps.offer = value == "1",
             "rcvbuf" => connection.receive_buffer = number(value)?,
             "sndbuf" => self.send_buffer = number(value)?,
@@ -112,6 +113,16 @@ fn milliseconds(value: &str) -> Result<Duration, &'static str> {
     number(value).map(Duration::from_millis)
 }
 
+/// Parses a value of `net.ipv4.tcp_ecn`.
+fn ecn_mode(value: &str) -> Result<EcnMode, &'static str> {
+    match value {
+        "0" => Ok(EcnMode::Off),
+        "1" => Ok(EcnMode::Request),
+        "2" => Ok(EcnMode::Accept),
+        _ => Err("0 (off), 1 (request) or 2 (accept)"),
+    }
+}
+
 fn unless_zero(value: &str) -> Result<Option<Duration>, &'static str> {
     Ok(if value == "0" { None } else { Some(milliseconds(value)?) })
 }
@@ -125,14 +136,17 @@ mod tests {
         let wrong = |flags| Settings::read(flags).expect_err("an error");
         assert!(wrong("mtu").contains("mtu: expected key=value"));
         assert!(wrong("mtu=x").contains("mtu=x: expected a whole number"));
+        assert!(wrong("ecn=3").contains("ecn=3: expected 0 (off), 1 (request) or 2 (accept)"));
         assert!(wrong("colour=red").contains("colour=red: expected another key"));
     }
 
     #[test]
     fn flags_change_the_settings() {
-        let settings = Settings::read("local=fd3d::2,delack=0,min_rto=200").expect("settings");
+        let settings = Settings::read("local=fd3d::2,delack=0,min_rto=200,ecn=1");
+        let settings = settings.expect("settings");
         assert_eq!(settings.connection.delayed_ack, None);
         assert_eq!(settings.connection.rto.min, Duration::from_millis(200));
+        assert_eq!(settings.connection.ecn, EcnMode::Request);
         assert_eq!(settings.headers(), 60);
     }
 }

@@ -180,8 +180,10 @@ fn a_pipeline_of_a_shell_ends_with_the_verdict() {
         "(cat c.pcapng; touch written; exec sleep 1000) | (exec {} analyze -)",
         unruffled.display()
     );
+    // A caller in the background of a script, or under nohup, may ignore SIGINT.
     let mut command = Command::new("setsid");
-    command.args(["sh", "-c", &script]).current_dir(&folder);
+    let default = ["env", "--default-signal=INT"];
+    command.args(default).args(["sh", "-c", &script]).current_dir(&folder);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
     while !folder.path().join("written").exists() {
         std::thread::sleep(std::time::Duration::from_millis(10));

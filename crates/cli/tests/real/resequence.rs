@@ -193,6 +193,7 @@ impl Path {
             queue: None,
             red: None,
             mark_above: None,
+            varying: None,
             impairments: vec![late],
         };
         let emulator =

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use unruffled_measure::FlowRecord;
-use unruffled_path::{Direction, Impairment, LinkConfig};
+use unruffled_path::{Direction, Impairment, LinkConfig, Varying};
 use unruffled_sim::{App, Simulation};
 use unruffled_tcp::detect::{LossDetector, Rule, View};
 use unruffled_tcp::{Config, Variant};
@@ -162,6 +162,7 @@ fn calm_links(scenario: &mut Scenario, crossed: &[f64]) {
     let calm = |link: &LinkConfig| LinkConfig {
         rate: link.rate,
         delay: link.delay,
+        varying: link.varying.clone(),
         ..LinkConfig::default()
     };
     let one_way = directed(scenario).into_iter().zip(crossed).map(|((link, direction), share)| {
@@ -170,7 +171,10 @@ fn calm_links(scenario: &mut Scenario, crossed: &[f64]) {
             Direction::Reverse => (link.ends.1, link.ends.0),
         };
         let mut calm = calm(&link.link);
-        calm.rate = calm.rate.filter(|_| *share > 0.0);
+        if *share == 0.0 {
+            calm.rate = None;
+            calm.varying.take_if(|varying| matches!(varying, Varying::Trace(_)));
+        }
         let name = link.name_of(direction);
         NetLink { name, ends, both_ways: false, link: calm, resequence: None }
     });
@@ -201,6 +205,7 @@ fn may_lose(impairment: &Impairment) -> bool {
         | Impairment::Alternate { .. }
         | Impairment::Redrawn { .. }
         | Impairment::Overhead { .. }
+        | Impairment::Workers { .. }
         | Impairment::Replay { .. }
         | Impairment::Duplicate { .. } => false,
         Impairment::Loss { .. }

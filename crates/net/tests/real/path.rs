@@ -5,7 +5,9 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use unruffled_net::{DirectedLink, Paths, Report, SeededLink, SourceRoutes};
-use unruffled_path::{Applies, Direction, Distribution, Impairment, Link, LinkConfig};
+use unruffled_path::{
+    Applies, Direction, Distribution, Impairment, Link, LinkConfig, Trace, Varying,
+};
 
 use crate::common::{Arrival, at, hop, pair, pair_of, send};
 
@@ -103,6 +105,34 @@ fn the_emulator_delays_the_packets_that_the_simulated_link_delays() {
     let report = emulator.stop();
     print_lateness(&report);
     assert_eq!(report.forward.counts.delayed, late.len() as u64);
+}
+
+/// Sends 100 packets at once over a link that sends nothing for 400 ms, then 1500 octets in every 10 ms, and
+/// nothing for 300 ms in the middle.
+#[test]
+fn packets_leave_the_emulator_at_the_instants_of_a_trace() {
+    const PACKETS: u32 = 100;
+    let Some(pair) = pair() else { return };
+    let instants = (40..70_u64).chain(100..200).map(|n| 10 * n);
+    let trace = Trace::new(instants.collect()).expect("is in order");
+    let link = LinkConfig { varying: Some(Varying::Trace(trace)), ..LinkConfig::default() };
+    let hop = SeededLink { link, resequence: None, seed: 1 };
+    let emulator = pair.emulate(std::slice::from_ref(&hop), None).expect("starts");
+    let arrivals = send(&pair, PACKETS, ms(0));
+    assert_eq!(numbers(&arrivals), (0..PACKETS).collect::<Vec<_>>());
+
+    let mut link = Link::new(&hop.link, Direction::Forward, hop.seed).expect("makes sense");
+    let expected = (0..PACKETS).map(|_| {
+        let outcome = link.offer(1000, Direction::Forward, unruffled_units::Instant::ZERO);
+        Duration::from_nanos(outcome.departed.as_nanos()) - ms(400)
+    });
+    let late = arrivals.iter().zip(expected);
+    let late = late.map(|(one, expected)| (one.at - arrivals[0].at).abs_diff(expected));
+    let mut late: Vec<Duration> = late.collect();
+    late.sort();
+    // Two per cent of the 950 ms that the packets take.
+    assert!(late[late.len() / 2] < ms(19), "{late:?}");
+    print_lateness(&emulator.stop());
 }
 
 #[test]

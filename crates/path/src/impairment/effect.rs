@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rand::distr::Bernoulli;
 use unruffled_units::{Duration, Instant};
 
+use super::workers::Pool;
 use super::{Impairment, Times};
 use crate::{ConfigError, Sampler};
 
@@ -22,6 +23,7 @@ pub(super) enum Effect {
     Resend { coin: Bernoulli },
     Replay { lateness: Arc<[Duration]>, passed: usize },
     Overhead { delay: Sampler, last: Instant },
+    Workers { pool: Box<Pool> },
 }
 
 impl Effect {
@@ -84,6 +86,9 @@ impl Effect {
                 let delay = delay.sampler().map_err(|error| error.within("delay"))?;
                 Self::Overhead { delay, last: Instant::ZERO }
             }
+            Impairment::Workers { ref workers, .. } => {
+                Self::Workers { pool: Box::new(Pool::new(workers)?) }
+            }
             Impairment::During { ref impairment, .. } => Self::new(impairment)?,
         })
     }
@@ -101,7 +106,8 @@ impl Effect {
             Self::Periodic { .. }
             | Self::Alternate { .. }
             | Self::Redrawn { .. }
-            | Self::Overhead { .. } => false,
+            | Self::Overhead { .. }
+            | Self::Workers { .. } => false,
         }
     }
 }

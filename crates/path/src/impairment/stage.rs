@@ -116,6 +116,7 @@ impl Stage {
                 *last = packet.departed.max(*last) + delay.draw(rng);
                 fate.shift += last.since(packet.departed);
             }
+            Effect::Workers { pool } => fate.shift += pool.delay(packet.departed, rng),
             Effect::Burst { coin, length, until } => {
                 if coin.sample(rng) && packet.departed >= *until {
                     *until = packet.departed + length.draw(rng);

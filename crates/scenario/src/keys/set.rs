@@ -8,8 +8,8 @@ use crate::error::{Error, Place};
 /// The most keys that a message names.
 const MAX_SHOWN: usize = 8;
 
-/// Tables that may be a switch instead.
-const SWITCHES: [&str; 1] = ["resequence"];
+/// Tables that may be a single value instead.
+const SWITCHES: [&str; 2] = ["resequence", "rate"];
 
 /// Returns whether `key` begins with a table of a scenario.
 fn begins_with_table(key: &str) -> bool {
@@ -66,8 +66,8 @@ impl Keys {
         Ok(key)
     }
 
-    /// Removes the other spelling of a table that may be a switch instead: its keys where `key` is
-    /// the table, and the switch where `key` is below it.
+    /// Removes the other spelling of a table that may be a single value instead: its keys where `key`
+    /// is the table, and the value where `key` is below it.
     fn make_room(&mut self, key: &str) {
         let is_switch = |key: &str| key.rsplit('.').next().is_some_and(|n| SWITCHES.contains(&n));
         if is_switch(key) {

@@ -103,6 +103,13 @@ impl Keys {
         })
     }
 
+    /// Returns a list of whole numbers; the inner value is none if the value is something else.
+    pub(crate) fn whole_numbers(&mut self, key: &str) -> Option<Option<Vec<u64>>> {
+        let value = unquoted(self.get(key)?);
+        let whole = |value: &Value| u64::try_from(value.as_integer()?).ok();
+        Some(value.as_array().and_then(|values| values.iter().map(whole).collect()))
+    }
+
     /// Returns a list of `count` numbers.
     pub(crate) fn numbers(&mut self, key: &str, count: usize) -> Result<Option<Vec<f64>>, Error> {
         let Some(value) = self.get(key).map(unquoted) else { return Ok(None) };

@@ -2,6 +2,7 @@ mod paths;
 mod set;
 mod standstill;
 mod traffic;
+mod varying;
 
 use unruffled_path::Red;
 

@@ -27,6 +27,7 @@ fn add(simulation: &mut Simulation, number: u32) {
     let ms = Duration::from_millis;
     let delay = Distribution::Normal { mean: ms(25), deviation: ms(8) };
     let near = LinkConfig {
+        varying: None,
         rate: Rate::from_bps(1e6),
         delay: ms(10 + u64::from(number % 7)),
         queue: Some(20),

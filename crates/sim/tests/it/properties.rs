@@ -5,7 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use proptest::prelude::*;
 use unruffled_path::{
-    Applies, Direction, Distribution, DropCause, Impairment, LinkConfig, MarkAbove, Red, Times,
+    Applies, Change, Changes, Direction, Distribution, DropCause, Impairment, LinkConfig,
+    MarkAbove, Red, Times, Trace, Varying, Workers,
 };
 use unruffled_resequence::Config as Resequence;
 use unruffled_sim::{App, End, FlowId, Monitor, Passage, Simulation, SourceConfig};
@@ -219,6 +220,12 @@ fn impairment() -> impl Strategy<Value = Impairment> {
             let delay = Distribution::Uniform { low: Duration::ZERO, high };
             Impairment::Overhead { delay, applies }
         }),
+        1 => (prop::collection::vec(ms(0..50), 1..5), 1..20_u32, ms(0..5), applies()).prop_map(
+            |(delays, batch, coalesce, applies)| {
+                let workers = Workers { delays, batch, coalesce, jitter: None };
+                Impairment::Workers { workers, applies }
+            }
+        ),
         1 => (0.0..0.01, distribution(), applies())
             .prop_map(|(fraction, length, applies)| Impairment::Burst { fraction, length, applies }),
         1 => (between_blackouts(), ms(0..2000), applies()).prop_map(|(every, length, applies)| {
@@ -243,18 +250,60 @@ fn mark_above() -> impl Strategy<Value = MarkAbove> {
     prop_oneof![(0..50_u32).prop_map(MarkAbove::Packets), ms(0..100).prop_map(MarkAbove::Delay)]
 }
 
+/// Returns a trace with an opportunity in every 100 ms at least.
+fn trace() -> impl Strategy<Value = Varying> {
+    prop::collection::vec(0..100_u64, 1..200).prop_map(|gaps| {
+        let mut instants: Vec<u64> = gaps
+            .iter()
+            .scan(0, |at, gap| {
+                *at += gap;
+                Some(*at)
+            })
+            .collect();
+        instants.push(instants[instants.len() - 1] + 1);
+        Varying::Trace(Trace::new(instants).expect("is in order"))
+    })
+}
+
+/// Returns a table whose first row sends, and whose others may stop for some time.
+fn table() -> impl Strategy<Value = Varying> {
+    let row = (1..2000_u64, prop::option::weighted(0.8, 5.0..8.0), ms(0..150));
+    prop::collection::vec(row, 1..6).prop_map(|rows| {
+        let mut at = Duration::ZERO;
+        let rows = rows.into_iter().enumerate().map(|(i, (length, log, delay))| {
+            let rate = if i == 0 { log.or(Some(6.0)) } else { log };
+            let rate = rate.and_then(|log: f64| Rate::from_bps(10_f64.powf(log)));
+            let change = Change { at, rate, delay };
+            at = at + Duration::from_millis(length);
+            change
+        });
+        let rows = rows.collect();
+        Varying::Table(Changes::new(rows, Some(at)).expect("the first row sends"))
+    })
+}
+
+fn varying() -> impl Strategy<Value = Option<Varying>> {
+    prop_oneof![6 => Just(None), 1 => trace().prop_map(Some), 1 => table().prop_map(Some)]
+}
+
 fn link() -> impl Strategy<Value = LinkConfig> {
     let rate = prop::option::of((5.0..8.0).prop_map(|log: f64| 10_f64.powf(log)));
     let queue = prop::option::of(2..200_u32);
     let impairments = prop::collection::vec(impairment(), 0..4);
     let discipline = (any::<bool>(), any::<bool>(), prop::option::of(mark_above()));
-    (rate, ms(0..150), queue, discipline, impairments, prop::option::of(resend())).prop_map(
-        |(rate, delay, queue, (red, ecn, mark_above), mut impairments, resend)| {
-            let rate = rate.and_then(Rate::from_bps);
+    let course = (rate, ms(0..150), varying());
+    (course, queue, discipline, impairments, prop::option::of(resend())).prop_map(
+        |((rate, delay, varying), queue, (red, ecn, mark_above), mut impairments, resend)| {
+            let mean = match &varying {
+                None => rate,
+                Some(Varying::Trace(trace)) => Some(trace.mean_rate().bps()),
+                Some(Varying::Table(changes)) => Some(changes.mean_rate().bps()),
+            };
+            let rate = mean.and_then(Rate::from_bps);
             let red = (red && rate.is_some()).then(|| Red { ecn, ..Red::default() });
             let mark_above = mark_above.filter(|_| rate.is_some() && red.is_none());
             impairments.extend(resend);
-            LinkConfig { rate, delay, queue, red, mark_above, impairments }
+            LinkConfig { rate, delay, varying, queue, red, mark_above, impairments }
         },
     )
 }
@@ -409,6 +458,7 @@ fn every_sender_survives_the_worst_path() {
                 receiver: Config::simulated(),
                 bytes: 400_001,
                 link: LinkConfig {
+                    varying: None,
                     rate: Rate::from_bps(10e6),
                     delay: Duration::from_millis(20),
                     queue: Some(20),

@@ -89,7 +89,7 @@ proptest! {
         (segments, room) in (1..400_u64, 0..9_u32),
         seed in any::<u64>(),
     ) {
-        let link = LinkConfig {
+        let link = LinkConfig { varying: None,
             rate: rate.and_then(Rate::from_bps),
             delay: Duration::from_millis(delay),
             queue,

@@ -5,7 +5,7 @@ use std::task::Waker;
 use unruffled_units::{Duration, Instant};
 
 use super::Socket;
-use crate::budget::{self, Allowance};
+use crate::budget::{self, Allowance, Segments};
 
 impl Socket {
     /// Charges the socket for its present use. Returns the octets charged before and now.
@@ -61,7 +61,7 @@ impl Socket {
     pub(super) fn max_send_storage(&self, allowance: Allowance) -> usize {
         let cwnd = self.connection.window().cwnd * f64::from(self.connection.max_payload());
         let window = self.connection.in_flight().max(cwnd as u64);
-        let allowance = allowance.with_tables(self.connection.max_payload());
+        let allowance = allowance.with_tables(Segments::of(&self.connection));
         allowance.for_size(self.options.send_buffer).to_send(window)
     }
 
@@ -72,7 +72,7 @@ impl Socket {
 
     /// Sets aside what the tables may need for the send buffer's present storage.
     pub(super) fn charge_tables(&mut self) {
-        self.tables = budget::tables(self.send.storage(), self.connection.max_payload());
+        self.tables = Segments::of(&self.connection).tables(self.send.storage());
     }
 
     /// Frees empty buffers that are larger than their present bounds.

@@ -3,8 +3,8 @@
 use std::task::{Poll, Waker};
 
 use crate::server::{Server, segment, stamped};
-use unruffled_stack::{ConnectionId, Duration, StackError, State, Variant};
-use unruffled_tcp::{Connection, Segment, SeqNr};
+use unruffled_stack::{ConnectionId, Duration, Instant, StackError, State, Variant};
+use unruffled_tcp::{Connection, SackBlocks, Segment, SeqNr};
 
 impl Server {
     /// Sets the port of the peer.
@@ -86,7 +86,8 @@ fn buffers_exist_while_they_are_used_and_are_freed_afterwards() {
     assert_eq!(server.sent()[0].0, ".");
     // Written data is charged with the tables of its segments.
     let segments = 4096 / 536;
-    let tables = segments * Connection::SEGMENT_OCTETS * 9 / 8;
+    let connection = server.stack.connection(id).expect("an open connection");
+    let tables = segments * (connection.segment_octets() * 9 / 8);
     assert_eq!(server.stack.usage().octets - empty, 8192 + tables);
     assert_eq!(server.answers(".", 6001, next.add(500)), []);
     server.wait(3);
@@ -130,6 +131,84 @@ fn the_tables_of_many_segments_are_charged_and_freed() {
     server.wait(3);
     assert_eq!(tables(&server), Some(0));
     assert!(server.stack.usage().octets <= empty + 4096, "{}", server.stack.usage().octets);
+}
+
+/// The receiving half of a peer that acknowledges every segment, with SACK and DSACK.
+struct Receiver {
+    /// Next sequence number in order.
+    next: SeqNr,
+    /// Segments beyond it, and their length.
+    ahead: Vec<(SeqNr, u32)>,
+}
+
+impl Receiver {
+    /// Returns the acknowledgement of a segment.
+    fn receive(&mut self, seq: SeqNr, len: u32) -> Segment {
+        let mut sack = SackBlocks::default();
+        let is_duplicate = self.next.distance(seq) > 0 || self.ahead.contains(&(seq, len));
+        if is_duplicate {
+            sack.push(seq, seq.add(len));
+        } else if seq == self.next {
+            self.next = seq.add(len);
+            while let Some(at) = self.ahead.iter().position(|&(seq, _)| seq == self.next) {
+                let (seq, len) = self.ahead.swap_remove(at);
+                self.next = seq.add(len);
+            }
+        } else {
+            self.ahead.push((seq, len));
+            sack.push(seq, seq.add(len));
+        }
+        Segment { window: 60_000, sack, ..segment(".", 5001, self.next) }
+    }
+}
+
+/// BBR keeps records of the segments on their way, and of those that it suspects and that are only late.
+/// One segment in ten is late.
+#[test]
+fn the_records_of_senders_that_sample_the_path_are_charged() {
+    for variant in ["unruffled", "rack+bbr", "unruffled+bbr", "unruffled+bbr3"] {
+        let mut server = Server::with(1, |config| {
+            config.variant = Variant::named(variant).expect("a variant");
+        });
+        let syn = segment("S", 5000, SeqNr(0));
+        let syn = Segment { mss: Some(48), sack_permitted: true, window: 60_000, ..syn };
+        server.receive_segment(&syn, &[]);
+        let first = server.sent_segments()[0].seq.add(1);
+        let mut peer = Receiver { next: first, ahead: Vec::new() };
+        let empty = server.stack.usage().octets;
+        server.now += Duration::from_millis(50);
+        server.receive_segment(&Segment { window: 60_000, ..segment(".", 5001, first) }, &[]);
+        let Poll::Ready(Ok(id)) = server.stack.poll_accept(server.listener, Waker::noop()) else {
+            panic!("no connection")
+        };
+        let tables = |server: &Server| server.stack.connection(id).map(Connection::table_octets);
+        let mut max = 0;
+        let mut sent: u64 = 0;
+        let mut written = 0;
+        // Segments on their way, and when they arrive.
+        let mut underway: Vec<(Instant, Segment)> = Vec::new();
+        for millisecond in 0..20_000 {
+            if millisecond % 50 == 0 && millisecond < 5000 {
+                written += server.write(id, 32 << 10);
+            }
+            for segment in server.sent_segments().into_iter().filter(|segment| segment.len > 0) {
+                sent += 1;
+                let delay = if sent.is_multiple_of(10) { 90 } else { 50 };
+                underway.push((server.now + Duration::from_millis(delay), segment));
+            }
+            server.now += Duration::from_millis(1);
+            server.stack.handle_timeout(server.now);
+            let now = server.now;
+            for (_, Segment { seq, len, .. }) in underway.extract_if(.., |(at, _)| *at <= now) {
+                server.receive_segment(&peer.receive(seq, len), &[]);
+                let (charged, taken) = (server.stack.usage().octets, tables(&server).unwrap_or(0));
+                assert!(charged - empty >= taken, "{variant}: {charged} for {taken}");
+                max = max.max(taken);
+            }
+        }
+        assert_eq!(peer.next, first.add(written as u32), "{variant}: all data has arrived");
+        assert!(max > 20_000, "{variant}: {max} octets of tables");
+    }
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! Heap memory of a connection.
 
 use super::Connection;
-use crate::sender::SEGMENT_OCTETS;
-
 impl Connection {
-    /// Upper bound on the octets that an outstanding segment takes in the tables, reached when it
-    /// was retransmitted and is suspected to be late.
-    pub const SEGMENT_OCTETS: usize = SEGMENT_OCTETS;
+    /// Returns the upper bound on the octets that an outstanding segment takes in the tables, reached
+    /// when it was retransmitted and is suspected to be late. It is larger for a sender that samples
+    /// the path, such as BBR.
+    #[must_use]
+    pub fn segment_octets(&self) -> usize {
+        self.sender.segment_octets()
+    }
 
     /// Returns the octets allocated for tables that grow with outstanding segments and with data
     /// that has arrived out of order.

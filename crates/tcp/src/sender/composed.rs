@@ -81,6 +81,11 @@ impl Composed {
             + self.pacing.as_ref().map_or(0, |pacing| pacing.table_octets())
     }
 
+    /// Returns the maximum memory that samples of the path take for an outstanding segment, in octets.
+    pub(super) fn sample_octets(&self) -> usize {
+        self.pacing.as_ref().map_or(0, |pacing| pacing.segment_octets())
+    }
+
     pub(super) fn shrink(&mut self) {
         if let Some(suspicions) = &mut self.suspicions {
             suspicions.shrink();

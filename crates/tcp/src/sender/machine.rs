@@ -65,6 +65,14 @@ impl Machine {
         }
     }
 
+    /// Returns the maximum memory that samples of the path take for an outstanding segment, in octets.
+    pub(super) fn sample_octets(&self) -> usize {
+        match self {
+            Self::Composed(machine) => machine.sample_octets(),
+            Self::TcpPr(_) => 0,
+        }
+    }
+
     pub(super) fn shrink(&mut self) {
         match self {
             Self::Composed(machine) => machine.shrink(),

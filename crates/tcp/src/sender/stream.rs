@@ -68,6 +68,9 @@ pub(crate) struct Stream {
     finished: bool,
 }
 
+/// Memory of a logged loss, in octets.
+pub(super) const LOGGED_OCTETS: usize = Scoreboard::LOGGED_OCTETS;
+
 impl Stream {
     pub(super) fn new(config: &Config, selective: bool, lengths: Lengths, timer: AnyTimer) -> Self {
         Self {

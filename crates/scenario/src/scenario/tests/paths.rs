@@ -418,3 +418,34 @@ fn an_empty_table_of_no_scenario_is_unknown() {
         assert!(Scenario::parse("my.toml", &with(table), &[]).is_ok(), "{table}");
     }
 }
+
+#[test]
+fn workers_share_the_packets_of_a_link() {
+    let read = |keys: &[&str]| {
+        let keys: Vec<String> =
+            keys.iter().map(|k| format!("link.bottleneck.workers.{k}")).collect();
+        let scenario = Scenario::load("rr-3", &keys).map_err(|e| e.to_string())?;
+        let again = Scenario::parse("my.toml", &scenario.toml, &[]).expect("its own TOML");
+        assert_eq!(scenario.hops, again.hops);
+        Ok::<_, String>(scenario.path_in_words()[1].1.clone())
+    };
+    let words = read(&["delays=[\"0 s\", \"2 ms\"]", "batch=8", "coalesce=60 us"]).expect("good");
+    let expected =
+        "data packets by 2 workers in batches of 8, 0 s to 2 ms later, after interrupts of 60 us";
+    assert!(words.contains(expected), "{words}");
+    let words = read(&["count=4", "jitter.distribution=exponential", "jitter.mean=1 ms"]);
+    let expected = "data packets by 4 workers in batches of 1, each batch Exp(1 ms) later";
+    assert!(words.as_ref().is_ok_and(|words| words.contains(expected)), "{words:?}");
+    for (keys, expected) in [
+        (&["batch=8"][..], "link.bottleneck.workers.delays: missing"),
+        (&["count=0"], "link.bottleneck.workers.count: expected a whole number from 1 to 4096"),
+        (
+            &["count=2", "delays=1 ms"],
+            "link.bottleneck.workers.delays: expected either this or count",
+        ),
+        (&["count=2", "jitter.mean=1 ms"], "link.bottleneck.workers.jitter.deviation: missing"),
+    ] {
+        let error = read(keys).expect_err("is wrong");
+        assert!(error.contains(expected) && !error.contains('\n'), "{error}");
+    }
+}

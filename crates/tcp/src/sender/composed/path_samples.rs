@@ -11,7 +11,7 @@ use super::{Composed, Phase};
 use crate::parts::control::pacing::rate_of_window;
 use crate::parts::control::{CongestionControl, Flow, LossState, PathSample, Window};
 use crate::sender::numbers::{Renumbered, SegNo};
-use crate::sender::stream::{Reading, Stream, Transmission};
+use crate::sender::stream::{LOGGED_OCTETS, Reading, Stream, Transmission};
 
 /// The pacing of a sender, and its samples of the path.
 #[derive(Debug, Default)]
@@ -45,6 +45,13 @@ impl Pacing {
 
     pub(super) fn table_octets(&self) -> usize {
         self.sampler.as_ref().map_or(0, RateSampler::table_octets)
+    }
+
+    /// Returns the maximum memory that an outstanding segment takes in the tables and in the log of losses,
+    /// in octets.
+    pub(super) fn segment_octets(&self) -> usize {
+        let octets = RateSampler::SEGMENT_OCTETS + LOGGED_OCTETS;
+        self.sampler.as_ref().map_or(0, |_| octets)
     }
 
     pub(super) fn shrink(&mut self) {
@@ -190,11 +197,21 @@ impl Composed {
         }
     }
 
+    /// Frees the records of transmissions whose suspicions are decided. A one-stage detector decides at
+    /// once.
+    fn discard_decided(&mut self) {
+        let pending = self.suspicions.as_mut().and_then(|suspicions| suspicions.first_pending());
+        if let Some(sampler) = self.pacing.as_mut().and_then(|pacing| pacing.sampler.as_mut()) {
+            sampler.discard_decided(pending.map(|(segment, sent, _)| (segment, sent)));
+        }
+    }
+
     /// Ends the processing of an acknowledgement: the congestion control receives a sample if it takes
     /// any, and the pacing rate is set.
     #[inline(never)]
     pub(super) fn sample_path(&mut self, stream: &mut Stream, read: &Reading, now: Instant) {
         self.count_losses(stream, now);
+        self.discard_decided();
         let flow = self.flow(stream, now);
         let late = read.delivery.reordered && self.two_stage_active();
         let in_flight = self.without_late(stream.pipe());

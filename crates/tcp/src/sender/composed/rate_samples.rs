@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use unruffled_units::{Duration, Instant};
 
 use crate::parts::control::{DeliveryRate, LostSegment, SentState};
+use crate::ring;
 use crate::sender::numbers::{Renumbered, SegNo};
 
 /// The last transmission of a segment.
@@ -19,7 +20,8 @@ struct Sent {
 #[derive(Clone, Copy, Debug)]
 struct Suspected {
     segment: SegNo,
-    sent: Sent,
+    /// `None` without a record, as for the octet of a window probe.
+    sent: Option<Sent>,
 }
 
 /// Samples the rate of delivery.
@@ -28,7 +30,7 @@ pub(super) struct RateSampler {
     /// The last transmission of each outstanding segment, from number `base` on.
     sent: VecDeque<Option<Sent>>,
     base: SegNo,
-    /// Suspected transmissions in the order of suspicion.
+    /// Suspected transmissions in the order of suspicion, from the first one that is pending.
     suspected: VecDeque<Suspected>,
     /// Segments delivered so far, and when the last one was (C.delivered, C.delivered_time).
     delivered: u64,
@@ -46,6 +48,9 @@ pub(super) struct RateSampler {
 }
 
 impl RateSampler {
+    /// Maximum memory that an outstanding segment takes in the tables, in octets.
+    pub(super) const SEGMENT_OCTETS: usize = size_of::<Option<Sent>>() + size_of::<Suspected>();
+
     /// Returns the memory that the tables take, in octets.
     pub(super) fn table_octets(&self) -> usize {
         self.sent.capacity() * size_of::<Option<Sent>>()
@@ -87,12 +92,12 @@ impl RateSampler {
         let index = index as usize;
         if self.sent.is_empty() {
             self.base = segment;
-            self.sent.push_back(Some(Sent { at: now, state }));
+            ring::push(&mut self.sent, Some(Sent { at: now, state }));
             return;
         }
         // The octet of a window probe has no record.
         while self.sent.len() <= index {
-            self.sent.push_back(None);
+            ring::push(&mut self.sent, None);
         }
         self.sent[index] = Some(Sent { at: now, state });
     }
@@ -121,9 +126,8 @@ impl RateSampler {
 
     /// Keeps the last transmission of `segment`, which is replaced on suspicion.
     pub(super) fn on_suspected(&mut self, segment: SegNo) {
-        if let Some(sent) = self.record(segment) {
-            self.suspected.push_back(Suspected { segment, sent });
-        }
+        let sent = self.record(segment);
+        ring::push(&mut self.suspected, Suspected { segment, sent });
     }
 
     /// Counts the last transmission of `segment` as lost.
@@ -136,7 +140,20 @@ impl RateSampler {
     pub(super) fn on_confirmed(&mut self, segment: SegNo) -> Option<LostSegment> {
         let at = self.suspected.iter().position(|suspected| suspected.segment == segment);
         let sent = at.and_then(|at| self.suspected.drain(..=at).next_back());
-        self.count_lost(segment, sent.map(|suspected| suspected.sent))
+        self.count_lost(segment, sent.and_then(|suspected| suspected.sent))
+    }
+
+    /// Discards the suspected transmissions before `pending`, the first segment whose suspicion is neither
+    /// confirmed nor refuted, and the time of its suspected transmission.
+    pub(super) fn discard_decided(&mut self, pending: Option<(SegNo, Instant)>) {
+        let is_decided = |suspected: &Suspected| {
+            pending.is_none_or(|(segment, at)| {
+                suspected.segment != segment || suspected.sent.is_some_and(|sent| sent.at != at)
+            })
+        };
+        while self.suspected.front().is_some_and(is_decided) {
+            self.suspected.pop_front();
+        }
     }
 
     fn count_lost(&mut self, number: SegNo, sent: Option<Sent>) -> Option<LostSegment> {
@@ -317,5 +334,26 @@ mod tests {
         assert_eq!(sampler.sent.len(), 5);
         assert_eq!(sampler.record(3).map(|sent| sent.state.in_flight), Some(2));
         assert_eq!(sampler.record(4).map(|sent| sent.state.in_flight), Some(3));
+    }
+
+    /// Segment 3 is suspected twice. Its first suspicion and that of segment 2 are decided.
+    #[test]
+    fn decided_suspicions_are_discarded() {
+        let mut sampler = RateSampler::default();
+        for n in 0..4 {
+            sampler.on_sent(n, n == 0, n as u32 + 1, at(10 * n));
+        }
+        for n in [3, 2] {
+            sampler.on_suspected(n);
+            sampler.on_sent(n, false, 4, at(100 + n));
+        }
+        sampler.on_suspected(3);
+        sampler.discard_decided(Some((3, at(103))));
+        assert_eq!(sampler.suspected.len(), 1);
+        let lost = sampler.on_confirmed(3).expect("was recorded");
+        assert_eq!((lost.number, lost.sent.in_flight), (3, 4));
+        sampler.on_suspected(3);
+        sampler.discard_decided(None);
+        assert!(sampler.suspected.is_empty());
     }
 }

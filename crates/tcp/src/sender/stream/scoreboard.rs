@@ -138,10 +138,14 @@ impl Scoreboard {
     /// Maximum memory that a segment takes here, in octets.
     pub(crate) const SEGMENT_OCTETS: usize = size_of::<Entry>() + size_of::<Reverse<SegNo>>();
 
+    /// Memory of a logged loss, in octets.
+    pub(crate) const LOGGED_OCTETS: usize = size_of::<SegNo>();
+
     /// Returns the memory of the tables, in octets.
     pub(crate) fn table_octets(&self) -> usize {
         self.entries.capacity() * size_of::<Entry>()
             + self.lost_queue.capacity() * size_of::<Reverse<SegNo>>()
+            + self.loss_log.as_ref().map_or(0, |log| log.capacity() * Self::LOGGED_OCTETS)
     }
 
     /// Frees memory that is not in use.
