@@ -185,7 +185,7 @@ struct Drawn {
     rate_kbps: u32,
     queue: Option<u32>,
     /// Which impairments and other keys it has, by bits.
-    keys: u32,
+    keys: u64,
     /// Whether it is written from the right node to the left one.
     turned: bool,
 }
@@ -196,7 +196,7 @@ impl Drawn {
             prop_oneof![4 => 2_000_000_u64..30_000_000, 1 => Just(0)],
             prop_oneof![2 => 500_u32..20_000, 1 => 100_000_u32..1_000_000],
             prop::option::weighted(0.6, 2_u32..60),
-            any::<u32>(),
+            any::<u64>(),
             any::<bool>(),
         )
             .prop_map(|(delay_ns, rate_kbps, queue, keys, turned)| Self {
@@ -208,10 +208,19 @@ impl Drawn {
             })
     }
 
+    /// Returns whether it has the key of that number, which one link in eight has.
+    fn has(&self, key: usize) -> bool {
+        self.keys >> (2 + 3 * key) & 7 == 7
+    }
+
     /// Returns the keys of the table `[link.NAME]`.
     fn written(&self) -> String {
         let Self { delay_ns, rate_kbps, .. } = self;
-        let mut text = format!("delay = '{delay_ns} ns'\nrate = '{rate_kbps} kbit/s'\n");
+        let mut text = format!("rate = '{rate_kbps} kbit/s'\n");
+        let delay = format!("delay = '{delay_ns} ns'\n");
+        let changing =
+            "changes = { at = ['0 s', '310 ms', '730 ms'], delay = ['9 ms', '2 ms', '6 ms'] }\n";
+        text += if self.has(9) { changing } else { &delay };
         if let Some(queue) = self.queue {
             writeln!(text, "queue = {queue}").expect("a string");
         }
@@ -225,17 +234,17 @@ impl Drawn {
             "resend = { errors = '3 %', after = '5 ms', packets = 'P' }",
             "resequence = { max_hold = '80 ms' }",
             "blackout = { at = ['400 ms'], length = '90 ms', packets = 'P' }",
+            "workers = { delays = ['0 ms', '3 ms'], batch = 4, packets = 'P' }",
         ]
         .into_iter()
         .enumerate()
         {
-            // Each in one of eight links.
-            if self.keys >> (2 + 3 * bit) & 7 == 7 {
+            if self.has(bit) {
                 text += &keys.replace('P', packets);
                 text += "\n";
             }
         }
-        if self.keys >> 28 & 3 == 3 {
+        if self.has(10) {
             text += "mark_above = 5\n";
         }
         text
