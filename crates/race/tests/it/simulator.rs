@@ -128,8 +128,18 @@ fn carried(
     arrived
 }
 
+/// The order of packets that arrive at the same end at the same time.
+#[derive(Clone, Copy, PartialEq)]
+enum Ties {
+    /// It must be the same.
+    Compared,
+    /// It may differ. On random networks, a connection may answer in the middle of an instant at which more
+    /// packets arrive elsewhere.
+    Ignored,
+}
+
 /// Returns the first difference between the simulation of a scenario and the emulated network.
-fn difference(text: &str, seed: u64) -> Result<(), String> {
+fn difference(text: &str, seed: u64, ties: Ties) -> Result<(), String> {
     let scenario =
         Scenario::parse("test", text, &[]).map_err(|error| format!("{error}\n{text}"))?;
     let variants = scenario.senders(&scenario.variants, "test").map_err(|e| e.to_string())?;
@@ -159,10 +169,15 @@ fn difference(text: &str, seed: u64) -> Result<(), String> {
                 [right, left]
             }
         };
-        for (what, found, expected) in
-            [("right", right, &trace.arrived[0]), ("left", left, &trace.arrived[1])]
+        for (what, mut found, mut expected) in
+            [("right", right, trace.arrived[0].clone()), ("left", left, trace.arrived[1].clone())]
         {
-            let pairs = found.iter().zip(expected).enumerate();
+            if ties == Ties::Ignored {
+                for seen in [&mut found, &mut expected] {
+                    seen.sort_by_key(|s| (s.at, s.flow, s.segment.seq.0, s.segment.ack.0));
+                }
+            }
+            let pairs = found.iter().zip(&expected).enumerate();
             if let Some((n, (found, expected))) = pairs.into_iter().find(|(_, (f, e))| f != e) {
                 return Err(format!(
                     "packet {n} at the {what} end: {found:?}, and in the simulation {expected:?}\n{text}"
@@ -382,12 +397,12 @@ impl Case {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn the_emulated_network_delivers_the_same_packets_at_the_same_times(case in Case::any()) {
         let text = case.written();
-        if let Err(difference) = difference(&text, case.seed) {
+        if let Err(difference) = difference(&text, case.seed, Ties::Ignored) {
             return Err(TestCaseError::fail(difference));
         }
     }
@@ -407,7 +422,7 @@ fn equal_lines_that_meet_deliver_packets_in_the_order_of_the_simulator() {
          [[traffic]]\nname = 'flow'\nfrom = 'a'\nto = 'b'\ncount = 2\n\
          ways = ['a m0 g b', 'a m1 g b']\nspread_acks = true\n"
     );
-    difference(&text, 1).unwrap_or_else(|difference| panic!("{difference}"));
+    difference(&text, 1, Ties::Compared).unwrap_or_else(|difference| panic!("{difference}"));
 }
 
 /// Every built-in network that real packets can cross, chains included.
@@ -423,7 +438,8 @@ fn built_in_scenarios_are_carried_as_in_the_simulator() {
         });
         if bulk {
             let text = scenario.to_toml(&["rack"]);
-            difference(&text, 3).unwrap_or_else(|difference| panic!("{name}: {difference}"));
+            difference(&text, 3, Ties::Compared)
+                .unwrap_or_else(|difference| panic!("{name}: {difference}"));
         }
     }
 }
