@@ -12,9 +12,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use unruffled_net::{
-    Application, Error, LaneReport, MAX_TOLERABLE_LATENESS, Pair, Report, SeededLink, Side,
-};
+use unruffled_net::{Application, Error, LaneReport, MAX_TOLERABLE_LATENESS, Pair, Report, Side};
+use unruffled_race::{WayCounts, paths};
 use unruffled_scenario::{Error as ScenarioError, Scenario, flags};
 use unruffled_units::count;
 
@@ -34,8 +33,8 @@ const TERMINATION_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// A built-in scenario (half-late, few-late, in-order, burst, …), a random path (SEED-NUMBER, such
-    /// as 7-12) or a TOML file; only its path counts
+    /// A built-in scenario (half-late, few-late, in-order, bonded, …), a random path (SEED-NUMBER, such
+    /// as 7-12) or a TOML file; only its path counts, with the ways of its first traffic
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     scenario: String,
     /// Replace any key of the path; its beginning may be left out: alternate.extra=100ms
@@ -92,7 +91,8 @@ fn emulate(arguments: &Arguments, scenario: &Scenario) -> Result<bool, Error> {
         // Registration fails only for signals that cannot be caught, which these are not.
         let _ = signal_hook::flag::register(signal, Arc::clone(&interrupted));
     }
-    let hops: Vec<SeededLink> = scenario.links(arguments.seed).map(SeededLink::from).collect();
+    // All packets belong to one source, whatever their ports.
+    let paths = paths(scenario, arguments.seed, [(&scenario.traffic[0], 0)]);
     let pair = Pair::new(arguments.mtu)?;
 
     let mut right = None;
@@ -124,7 +124,7 @@ fn emulate(arguments: &Arguments, scenario: &Scenario) -> Result<bool, Error> {
     }
 
     let start = Instant::now();
-    let emulator = pair.emulate(&hops, None)?;
+    let emulator = pair.emulate(paths, None)?;
     let given_up = interrupted.load(Ordering::Relaxed);
     let mut left = match &arguments.left {
         Some(line) if !given_up => {
@@ -182,14 +182,21 @@ fn summary(report: &Report, scenario: &Scenario, seed: u64, time: Duration) -> S
         }
         parts.join(", ")
     };
+    let group = &scenario.traffic[0];
+    let ways = |lane: &LaneReport| {
+        let mut ways = WayCounts::default();
+        lane.taken.iter().for_each(|taken| ways.add(scenario, group, taken));
+        ways.in_words().map_or(String::new(), |shares| format!("\n    {shares}"))
+    };
     let lateness = report.lateness();
     let [p50, p99] = [0.5, 0.99].map(|share| micros(lateness.quantile(share)));
     let mut text = format!(
-        "{}, seed {seed}, {:.1} s\n  left to right  {}\n  right to left  {}\n  \
+        "{}, seed {seed}, {:.1} s\n  left to right  {}{}\n  right to left  {}\n  \
          emulator late  p50 {p50}, p99 {p99}, at most {}\n",
         scenario.name,
         time.as_secs_f64(),
         lane(&report.forward),
+        ways(&report.forward),
         lane(&report.reverse),
         micros(lateness.max()),
     );

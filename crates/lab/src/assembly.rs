@@ -8,37 +8,12 @@ use unruffled_sim::{App, Route, Simulation, SourceConfig, Topology};
 use unruffled_tcp::{Config, EcnMode, Variant};
 use unruffled_units::Instant;
 
-use unruffled_scenario::{Scenario, Traffic};
+use unruffled_scenario::{Purpose, Scenario, Traffic, stream};
 
 /// A simulation that is ready to run, and the plan of its measurement.
 pub(crate) struct Built {
     pub(crate) simulation: Simulation,
     pub(crate) plan: Measurement,
-}
-
-/// The purpose of a stream of random numbers.
-#[derive(Clone, Copy)]
-enum Purpose {
-    /// The access link of one source.
-    Access = 1,
-    /// The start times of a group.
-    Arrivals = 2,
-    /// The sizes and pauses of a source's application.
-    Application = 3,
-    /// The choices among the ways of a source.
-    Spread = 4,
-}
-
-/// Returns the seed of the stream with this purpose and number in a run with `seed`. It uses
-/// splitmix64, so that neighbouring seeds are unrelated.
-fn stream(seed: u64, purpose: Purpose, number: u64) -> u64 {
-    let mut z = seed
-        .wrapping_mul(0x9E37_79B9_7F4A_7C15)
-        .wrapping_add((purpose as u64) << 56)
-        .wrapping_add(number.wrapping_mul(0xD134_2543_DE82_EF95));
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 /// The state of the assembly.
@@ -163,22 +138,7 @@ impl<'a> Builder<'a> {
     fn routes(&mut self, group: &Traffic, source: u64) -> Result<(Route, Route), ConfigError> {
         let into = self.own_link(group.access.0.as_deref())?;
         let out_of = self.own_link(group.access.1.as_deref())?;
-        let ways = group.routes(&self.topology);
-        let mut forward = Vec::with_capacity(ways.len());
-        let mut reverse = Vec::with_capacity(ways.len());
-        for (there, back, weight) in ways {
-            let there = into.iter().map(|l| l.0).chain(there).chain(out_of.iter().map(|l| l.0));
-            forward.push((there.collect(), weight));
-            let back = out_of.iter().map(|l| l.1).chain(back).chain(into.iter().map(|l| l.1));
-            reverse.push((back.collect(), weight));
-        }
-        if !group.spread_acks {
-            reverse.truncate(1);
-            reverse[0].1 = 1.0;
-        }
-        let seed = stream(self.seed, Purpose::Spread, source);
-        let route = |paths, seed| Route { paths, spread: group.spread, seed };
-        Ok((route(forward, seed), route(reverse, !seed)))
+        Ok(group.routes_of_source(&self.topology, (into, out_of), self.seed, source))
     }
 
     /// Adds a copy of an access link for one source, and returns its two directions. They are not
@@ -195,25 +155,5 @@ impl<'a> Builder<'a> {
             self.simulation.add_resequencer(there, bounds);
         }
         Ok(Some((there, back)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn streams_differ_by_seed_purpose_and_number() {
-        let all = [
-            stream(1, Purpose::Access, 0),
-            stream(2, Purpose::Access, 0),
-            stream(1, Purpose::Arrivals, 0),
-            stream(1, Purpose::Access, 1),
-            stream(1, Purpose::Application, 0),
-            stream(1, Purpose::Spread, 0),
-        ];
-        for (i, a) in all.iter().enumerate() {
-            assert!(all[..i].iter().all(|b| a != b), "stream {i}");
-        }
     }
 }

@@ -20,7 +20,7 @@ use unruffled_scenario::{Scenario, Traffic};
 
 use crate::cancel::{CancellationToken, RunError};
 pub use limit::Limit;
-use ways::{directed, payload};
+use ways::{Ways, directed, payload};
 pub(crate) use without::without;
 
 /// The goodput of the compared traffic over the undisturbed path.
@@ -86,6 +86,13 @@ impl Reference {
 /// Returns the number of runs that a reference requires.
 pub fn runs(scenario: &Scenario) -> u64 {
     seeds(scenario).count() as u64 * groups(scenario).count() as u64
+}
+
+/// Returns the capacity of the undisturbed network for the first group of the compared traffic, including
+/// headers, in bits per second: infinite if no link has a rate.
+pub fn capacity_bps(scenario: &Scenario) -> f64 {
+    let capacity = |group: &Traffic| Ways::of(scenario, group, group.weights()).bps;
+    groups(scenario).next().map_or(f64::INFINITY, capacity)
 }
 
 /// Returns the groups of the compared traffic, or all groups if there are none. Datagrams have no

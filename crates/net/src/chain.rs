@@ -1,43 +1,31 @@
-//! One direction of a path of several links, and the packets on it, without a clock.
+//! The links between the two ends, and the packets on them, without a clock.
 //!
-//! A [`Link`] expects its packets in order of time. While a link keeps order, a packet is offered to
-//! the next link at once. Behind a link that reorders, packets wait here until they are due, and are then
-//! offered to the next link in the order of their arrival. They are offered *at* the instant at which they
-//! were due, even if [`Chain::take`] is called later, so lateness does not accumulate over hops.
+//! Each packet takes a way over several links. A [`Link`] expects its packets in order of time. While a link
+//! keeps order and is the only one that leads to the next, a packet is offered to the next link at once.
+//! Otherwise packets wait until they are due at the far end of their link, and are then offered to the next
+//! one in the order of their arrival. They are offered *at* the instant at which they were due, even if
+//! [`Chain::take`] is called later, so lateness does not accumulate over hops.
 //!
 //! A link may have a resequencer at its far end. Packets wait until they arrive there, pass through it in
 //! the order of their arrival, and go on when it releases them.
+//!
+//! Events of the same instant are handled in the order in which the simulator handles them, so that the same
+//! packets reach the same ends at the same times.
 
 mod gateway;
+mod plan;
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use unruffled_path::{
-    ConfigError, Direction, DropCause, Link, LinkConfig, Outcome, Packet, Ticket, Verdict,
+    Chooser, ConfigError, Direction, DropCause, Link, Outcome, Packet, Ticket, Verdict,
 };
-use unruffled_resequence::{Config as Resequence, Counters as Resequenced, Packet as Facts};
+use unruffled_resequence::{Counters as Resequenced, Packet as Facts};
 use unruffled_units::Instant;
 
+use crate::SeededLink;
 use gateway::Gateway;
-
-/// A link of the path, and the seed of its random decisions.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SeededLink {
-    /// Configuration of the link. Both directions have the same rate, delay and queue.
-    pub link: LinkConfig,
-    /// Bounds of the resequencer at its right end, for packets that travel from left to right. `None`:
-    /// packets leave the link as they arrive.
-    pub resequence: Option<Resequence>,
-    /// Seed of the link. The two directions use different random streams of it.
-    pub seed: u64,
-}
-
-impl From<(&LinkConfig, Option<Resequence>, u64)> for SeededLink {
-    fn from((link, resequence, seed): (&LinkConfig, Option<Resequence>, u64)) -> Self {
-        Self { link: link.clone(), resequence, seed }
-    }
-}
 
 /// What a path carries.
 pub trait Carried: Clone {
@@ -53,7 +41,7 @@ pub trait Carried: Clone {
     fn mark(&mut self) {}
 }
 
-/// Counts of the packets so far.
+/// Counts of the packets of one direction so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Packets that entered the path.
@@ -75,56 +63,127 @@ pub struct Counts {
     pub marked: u64,
 }
 
-/// Packets of type `P` on one direction of a path.
+/// Packets of type `P` on the links between the two ends, in one direction or in both.
 #[derive(Debug)]
 pub struct Chain<P> {
     hops: Vec<Hop<P>>,
+    /// The links that have resequencers, in the order in which packets cross them.
+    gateways: Vec<usize>,
+    /// Steps of all ways, one way after another.
+    steps: Vec<Step>,
+    sources: Vec<Source>,
+    /// Direction of the packets of [`offer`](Self::offer).
     direction: Direction,
-    waiting: BinaryHeap<Reverse<Waiting<P>>>,
-    /// Orders packets that are due at the same instant.
+    /// State of the forward and of the reverse direction.
+    lanes: [Traffic; 2],
+    /// The arrival of the first packet in each line.
+    lines: Vec<Line>,
+    /// All other events.
+    events: BinaryHeap<Reverse<Event<P>>>,
+    /// Orders events of the same instant.
     serial: u64,
-    /// Highest number among the packets that have left; see [`Crossing::number`].
-    last_out: u64,
-    counts: Counts,
-    /// Hop before which packets are shown.
-    shown_before: Option<usize>,
-    /// Packets that passed there since the last call of [`Chain::shown`].
-    shown: Vec<(Instant, P)>,
+    /// Packets that have left the path and were not yet taken, in the order of their times.
+    left: VecDeque<Departure<P>>,
+    /// Packets that passed between the first link and the others since the last call of [`Chain::shown`].
+    shown: Vec<Departure<P>>,
 }
 
-/// A link, and the resequencer at its far end.
+/// A packet that leaves the path, or passes a place on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Departure<P> {
+    /// Time at which it does.
+    pub at: Instant,
+    /// Direction of the packet.
+    pub direction: Direction,
+    /// The packet.
+    pub packet: P,
+}
+
+/// One direction of a link, the packets on it, and the resequencer at its far end.
 #[derive(Debug)]
 struct Hop<P> {
     link: Link,
+    /// Packets that keep their order on this link, with their arrival times.
+    line: VecDeque<(Instant, Crossing<P>)>,
     gateway: Option<Box<Gateway<Crossing<P>>>>,
 }
 
-#[derive(Debug)]
-struct Waiting<P> {
-    due: Instant,
-    serial: u64,
-    next: Next,
-    packet: Crossing<P>,
+/// A link of a way.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    link: usize,
+    /// Whether it is the last link of its way.
+    last: bool,
+    /// Whether the next link receives packets from this one only, and in order.
+    runs_on: bool,
+    /// Whether packets are shown behind it.
+    shown: bool,
 }
 
-/// Next step of a waiting packet.
+/// The ways of a source's packets.
+#[derive(Debug)]
+struct Source {
+    port: u16,
+    /// Ways to the right end and to the left end.
+    routes: [Ways; 2],
+}
+
+/// Ways of one direction.
+#[derive(Debug)]
+struct Ways {
+    chooser: Chooser,
+    /// First step of each way; none if it has no links.
+    first: Vec<Option<usize>>,
+    /// Number of packets that took each way.
+    taken: Vec<u64>,
+}
+
+/// Counts of one direction.
+#[derive(Clone, Copy, Debug, Default)]
+struct Traffic {
+    counts: Counts,
+    /// Highest number among the packets that have left; see [`Crossing::number`].
+    last_out: u64,
+}
+
+/// The arrival of the first packet in the line of a link at the far end. Most packets are in line, and few
+/// links have one at a time, so these events are not among the others.
 #[derive(Clone, Copy, Debug)]
-enum Next {
-    /// The packet arrives at this hop. The number of hops stands for the far end.
-    Hop(usize),
-    /// This hop damaged it and may send it again.
-    Again(usize, Ticket),
-    /// The packet arrives at the resequencer of this hop.
-    Gateway(usize),
+struct Line {
+    due: Instant,
+    serial: u64,
+    link: usize,
+}
+
+/// A future event of a packet that is not in line.
+#[derive(Debug)]
+struct Event<P> {
+    due: Instant,
+    serial: u64,
+    packet: Crossing<P>,
+    /// Identifier of the packet if its link damaged it and may send it again. Otherwise it arrives at the far
+    /// end of its link.
+    held: Option<Ticket>,
 }
 
 /// A packet on its way.
 #[derive(Clone, Debug)]
 struct Crossing<P> {
-    /// Number of the packet in the order of entry, from 1.
+    /// Number of the packet in the order of entry in its direction, from 1.
     number: u64,
     bytes: u32,
+    direction: Direction,
+    /// Index of its current step.
+    step: usize,
     packet: P,
+}
+
+/// Returns the index of a direction in arrays of both.
+const fn index(direction: Direction) -> usize {
+    match direction {
+        Direction::Forward => 0,
+        Direction::Reverse => 1,
+    }
 }
 
 impl<P: Carried> Chain<P> {
@@ -133,218 +192,333 @@ impl<P: Carried> Chain<P> {
     /// # Errors
     /// If the configuration of a link is invalid.
     pub fn new(hops: &[SeededLink], direction: Direction) -> Result<Self, ConfigError> {
-        let hop = |hop: &SeededLink| {
-            let link = Link::new(&hop.link, direction, hop.seed)?;
-            let bounds = hop.resequence.filter(|_| direction == Direction::Forward);
-            let gateway = bounds.map(|bounds| Box::new(Gateway::new(bounds)));
-            Ok(Hop { link, gateway })
-        };
-        let mut hops = hops.iter().map(hop).collect::<Result<Vec<_>, _>>()?;
-        if direction == Direction::Reverse {
-            hops.reverse();
-        }
-        Ok(Self {
-            hops,
-            direction,
-            waiting: BinaryHeap::new(),
-            serial: 0,
-            last_out: 0,
-            counts: Counts::default(),
-            shown_before: None,
-            shown: Vec::new(),
-        })
+        Self::over(&hops.into(), &[direction])
     }
 
     /// Enables [`shown`](Self::shown), which then returns the packets that pass between the leftmost link
-    /// and the others. A path of one link has no such place.
+    /// of their way and the others. A way of one link has no such place.
     pub fn show_between(&mut self) {
-        let before = match self.direction {
-            Direction::Forward => 1,
-            Direction::Reverse => self.hops.len().saturating_sub(1),
-        };
-        self.shown_before = (self.hops.len() > 1).then_some(before);
+        let way =
+            |direction| self.sources.iter().flat_map(move |s| &s.routes[index(direction)].first);
+        let forward: Vec<usize> = way(Direction::Forward).flatten().copied().collect();
+        let reverse: Vec<usize> = way(Direction::Reverse).flatten().copied().collect();
+        for first in forward {
+            self.show_behind(first);
+        }
+        for first in reverse {
+            let length = self.steps[first..].iter().take_while(|step| !step.last).count();
+            if length > 0 {
+                self.show_behind(first + length - 1);
+            }
+        }
+    }
+
+    fn show_behind(&mut self, step: usize) {
+        let step = &mut self.steps[step];
+        step.shown = !step.last;
+        step.runs_on = false;
     }
 
     /// Returns the packets that passed there since the last call, each with its time.
-    pub fn shown(&mut self) -> impl Iterator<Item = (Instant, P)> {
+    pub fn shown(&mut self) -> impl Iterator<Item = Departure<P>> {
         self.shown.drain(..)
     }
 
-    /// Enters a packet of `bytes` octets at `now`, which must not be earlier than the time of any earlier
-    /// call of this method or of [`take`](Self::take).
+    /// Enters a packet of `bytes` octets at `now`, in the first direction that this path carries. `now` must
+    /// not be earlier than the time of any earlier call of this method or of [`take`](Self::take).
     pub fn offer(&mut self, packet: P, bytes: u32, now: Instant) {
-        self.counts.offered += 1;
-        let number = self.counts.offered;
-        self.cross(Crossing { number, bytes, packet }, 0, now);
+        self.offer_in(self.direction, packet, bytes, now);
+    }
+
+    /// Enters a packet in `direction`, like [`offer`](Self::offer).
+    pub fn offer_in(&mut self, direction: Direction, packet: P, bytes: u32, now: Instant) {
+        // A link receives its packets in the order of time, however often the path is polled.
+        while self.handle_next(now) {}
+        let counts = &mut self.lanes[index(direction)].counts;
+        counts.offered += 1;
+        let number = counts.offered;
+        let source = self.source_of(&packet, direction);
+        let ways = &mut self.sources[source].routes[index(direction)];
+        let way = ways.chooser.choose();
+        ways.taken[way] += 1;
+        match ways.first[way] {
+            Some(step) => self.cross(Crossing { number, bytes, direction, step, packet }, now),
+            None => self.leave(Crossing { number, bytes, direction, step: 0, packet }, now),
+        }
+    }
+
+    /// Returns the source that a packet belongs to.
+    fn source_of(&self, packet: &P, direction: Direction) -> usize {
+        if self.sources.len() == 1 {
+            return 0;
+        }
+        let ports = packet.facts().map(|facts| facts.flow.ports);
+        let port = ports.map(|(source, destination)| match direction {
+            Direction::Forward => destination,
+            Direction::Reverse => source,
+        });
+        let place = self.sources.iter().position(|source| Some(source.port) == port);
+        place.unwrap_or(0)
     }
 
     /// Returns the time of the next event on the path, if any.
     pub fn due(&self) -> Option<Instant> {
-        let arrival = self.waiting.peek().map(|Reverse(first)| first.due);
-        let timeout = self.timeout().map(|(at, _)| at);
-        arrival.into_iter().chain(timeout).min()
+        if let Some(first) = self.left.front() {
+            return Some(first.at);
+        }
+        let next = self.next().map(|(at, _)| at);
+        match self.timeout() {
+            Some((timeout, _)) => Some(next.map_or(timeout, |next| next.min(timeout))),
+            None => next,
+        }
     }
 
-    /// Returns the time at which the next wait in a resequencer ends, and its hop.
+    /// Returns the time of the next event of a packet, and its place among the lines if it is one of theirs.
+    #[inline]
+    fn next(&self) -> Option<(Instant, Option<usize>)> {
+        let event = self.events.peek().map(|Reverse(first)| (first.due, first.serial, None));
+        let mut next = event;
+        for (place, line) in self.lines.iter().enumerate() {
+            if next.is_none_or(|(due, serial, _)| (line.due, line.serial) < (due, serial)) {
+                next = Some((line.due, line.serial, Some(place)));
+            }
+        }
+        next.map(|(due, _, place)| (due, place))
+    }
+
+    /// Returns the time at which the next wait in a resequencer ends, and its link.
+    #[inline]
     fn timeout(&self) -> Option<(Instant, usize)> {
-        let gateways = self.hops.iter().enumerate();
-        let gateways =
-            gateways.filter_map(|(hop, Hop { gateway, .. })| Some((hop, gateway.as_ref()?)));
-        gateways.filter_map(|(hop, gateway)| Some((gateway.timeout()?, hop))).min()
+        // Most paths have no resequencer.
+        if self.gateways.is_empty() { None } else { self.first_timeout() }
+    }
+
+    #[inline(never)]
+    fn first_timeout(&self) -> Option<(Instant, usize)> {
+        let timeout = |&link: &usize| Some((self.hops[link].gateway.as_ref()?.timeout()?, link));
+        self.gateways.iter().filter_map(timeout).min_by_key(|(at, _)| *at)
     }
 
     /// Returns the next packet that has left the path by `now`, with the time at which it left.
     pub fn take(&mut self, now: Instant) -> Option<(Instant, P)> {
-        loop {
-            if self.due()? > now {
-                return None;
-            }
-            // A packet that arrives at the instant at which a wait ends is in time.
-            let arrival = self.waiting.peek().map(|Reverse(first)| first.due);
-            if let Some((at, hop)) = self.timeout()
-                && arrival.is_none_or(|arrival| at < arrival)
-            {
-                self.gateway(hop, |gateway| gateway.end_waits(at));
-                continue;
-            }
-            let Reverse(first) = self.waiting.pop()?;
-            let next = match first.next {
-                Next::Again(hop, ticket) => {
-                    if let Some(outcome) = self.hops[hop].link.resume(ticket) {
-                        self.travel(first.packet, hop, outcome);
-                    }
-                    continue;
-                }
-                Next::Gateway(hop) => {
-                    match first.packet.packet.facts() {
-                        Some(facts) => self.gateway(hop, |gateway| {
-                            gateway.arrive(&facts, first.packet, first.due)
-                        }),
-                        None => self.wait(first.packet, Next::Hop(hop + 1), first.due),
-                    }
-                    continue;
-                }
-                Next::Hop(next) => next,
-            };
-            if next == self.hops.len() {
-                let Crossing { number, packet, .. } = first.packet;
-                self.counts.delivered += 1;
-                self.counts.overtaken += u64::from(number < self.last_out);
-                self.last_out = self.last_out.max(number);
-                return Some((first.due, packet));
-            }
-            if self.shown_before == Some(next) {
-                self.shown.push((first.due, first.packet.packet.clone()));
-            }
-            self.cross(first.packet, next, first.due);
-        }
+        self.depart(now).map(|Departure { at, packet, .. }| (at, packet))
     }
 
-    /// Returns the counts of the packets so far.
+    /// Returns the next packet that has left the path by `now`, like [`take`](Self::take), with its direction.
+    pub fn depart(&mut self, now: Instant) -> Option<Departure<P>> {
+        while self.left.is_empty() {
+            if !self.handle_next(now) {
+                return None;
+            }
+        }
+        self.left.pop_front()
+    }
+
+    /// Returns the counts of the packets of the first direction so far.
     pub fn counts(&self) -> Counts {
-        self.counts
+        self.counts_in(self.direction)
+    }
+
+    /// Returns the counts of the packets of `direction` so far.
+    pub fn counts_in(&self, direction: Direction) -> Counts {
+        self.lanes[index(direction)].counts
+    }
+
+    /// Returns the number of packets of `direction` that took each way of each source.
+    pub fn taken(&self, direction: Direction) -> Vec<Vec<u64>> {
+        self.sources.iter().map(|source| source.routes[index(direction)].taken.clone()).collect()
     }
 
     /// Returns the counts of the resequencers, in the order in which packets cross them.
     pub fn resequenced(&self) -> Vec<Resequenced> {
-        self.hops.iter().filter_map(|hop| Some(hop.gateway.as_ref()?.counters())).collect()
+        let gateways = self.gateways.iter();
+        gateways.filter_map(|&link| Some(self.hops[link].gateway.as_ref()?.counters())).collect()
     }
 
-    /// Moves the packet to hop `next` at `at`, and on while links keep order.
-    fn cross(&mut self, mut packet: Crossing<P>, mut next: usize, mut at: Instant) {
-        while let Some(hop) = self.hops.get_mut(next) {
-            let ect = packet.packet.is_ect();
-            let offered = Packet { bytes: packet.bytes, direction: self.direction, ect };
-            let outcome = hop.link.offer_packet(offered, at);
-            if outcome.marked {
-                packet.packet.mark();
-                self.counts.marked += 1;
+    /// Handles the next event. Returns `false` if none is due by `now`.
+    fn handle_next(&mut self, now: Instant) -> bool {
+        let next = self.next();
+        // A packet that arrives at the instant at which a wait ends is in time.
+        if let Some((at, link)) = self.timeout()
+            && next.is_none_or(|(next, _)| at < next)
+        {
+            if at <= now {
+                self.release(link, |gateway| gateway.end_waits(at));
             }
-            match outcome.verdict {
-                Verdict::Deliver(arrival) if hop.passes_at_once() => at = arrival,
-                _ => return self.travel(packet, next, outcome),
+            return at <= now;
+        }
+        let Some((due, place)) = next.filter(|(due, _)| *due <= now) else { return false };
+        if let Some(place) = place {
+            if let Some(packet) = self.pop_line(place) {
+                self.arrive(packet, due);
             }
-            next += 1;
-            if self.shown_before == Some(next) {
-                break;
+        } else if let Some(Reverse(Event { packet, held, .. })) = self.events.pop() {
+            match held {
+                None => self.arrive(packet, due),
+                Some(ticket) => self.resume(packet, ticket),
             }
         }
-        self.wait(packet, Next::Hop(next), at);
+        true
     }
 
-    /// Handles the outcome of the packet at `hop`.
-    fn travel(&mut self, packet: Crossing<P>, hop: usize, outcome: Outcome) {
-        let arrival = match outcome.verdict {
-            Verdict::Drop(DropCause::Queue) => return self.counts.dropped += 1,
-            Verdict::Drop(DropCause::Loss) => return self.counts.lost += 1,
-            Verdict::Held { until, ticket } => {
-                return self.wait(packet, Next::Again(hop, ticket), until);
-            }
-            Verdict::Deliver(arrival) => arrival,
-        };
-        self.counts.delayed += u64::from(outcome.detoured);
-        let next = match self.hops[hop].gateway {
-            Some(_) => Next::Gateway(hop),
-            None => Next::Hop(hop + 1),
-        };
-        if outcome.duplicate {
-            self.counts.duplicated += 1;
-            self.wait(packet.clone(), next, arrival);
+    /// Lets the link of a damaged packet send it again.
+    fn resume(&mut self, packet: Crossing<P>, ticket: Ticket) {
+        let link = self.steps[packet.step].link;
+        if let Some(outcome) = self.hops[link].link.resume(ticket) {
+            self.travel(packet, outcome);
         }
-        self.wait(packet, next, arrival);
     }
 
-    /// Calls `act` with the resequencer of `hop`, and passes on what it releases.
-    fn gateway(&mut self, hop: usize, act: impl FnOnce(&mut Gateway<Crossing<P>>) -> Instant) {
-        let Some(mut gateway) = self.hops[hop].gateway.take() else { return };
+    /// Handles a packet that arrives at the far end of its link.
+    fn arrive(&mut self, packet: Crossing<P>, at: Instant) {
+        let link = self.steps[packet.step].link;
+        if self.hops[link].gateway.is_some()
+            && let Some(facts) = packet.packet.facts()
+        {
+            return self.release(link, |gateway| gateway.arrive(&facts, packet, at));
+        }
+        self.pass_on(packet, at);
+    }
+
+    /// Calls `act` with the resequencer at the far end of `link`, and passes on the packets that it releases.
+    fn release(&mut self, link: usize, act: impl FnOnce(&mut Gateway<Crossing<P>>) -> Instant) {
+        let Some(mut gateway) = self.hops[link].gateway.take() else { return };
         let at = act(&mut gateway);
         while let Some(packet) = gateway.release() {
-            self.wait(packet, Next::Hop(hop + 1), at);
+            self.pass_on(packet, at);
         }
-        self.hops[hop].gateway = Some(gateway);
+        self.hops[link].gateway = Some(gateway);
     }
 
-    fn wait(&mut self, packet: Crossing<P>, next: Next, due: Instant) {
-        let serial = self.serial;
+    /// Sends a packet on from the far end of its link.
+    fn pass_on(&mut self, mut packet: Crossing<P>, at: Instant) {
+        let Step { last, shown, .. } = self.steps[packet.step];
+        if last {
+            return self.leave(packet, at);
+        }
+        if shown {
+            let copy = packet.packet.clone();
+            self.shown.push(Departure { at, direction: packet.direction, packet: copy });
+        }
+        packet.step += 1;
+        self.cross(packet, at);
+    }
+
+    /// Handles a packet that has reached its end.
+    fn leave(&mut self, packet: Crossing<P>, at: Instant) {
+        let Crossing { number, direction, packet, .. } = packet;
+        let Traffic { counts, last_out } = &mut self.lanes[index(direction)];
+        counts.delivered += 1;
+        counts.overtaken += u64::from(number < *last_out);
+        *last_out = number.max(*last_out);
+        self.left.push_back(Departure { at, direction, packet });
+    }
+
+    /// Offers the packet to the link of its step at `at`, and to the links after it as far as they run on.
+    fn cross(&mut self, mut packet: Crossing<P>, mut at: Instant) {
+        loop {
+            let Step { link, runs_on, .. } = self.steps[packet.step];
+            let Crossing { bytes, direction, .. } = packet;
+            let offered = Packet { bytes, direction, ect: packet.packet.is_ect() };
+            let outcome = self.hops[link].link.offer_packet(offered, at);
+            if outcome.marked {
+                packet.packet.mark();
+                self.lanes[index(direction)].counts.marked += 1;
+            }
+            match outcome.verdict {
+                Verdict::Deliver(arrival) if runs_on => at = arrival,
+                _ => return self.travel(packet, outcome),
+            }
+            packet.step += 1;
+        }
+    }
+
+    /// Handles the outcome of the packet at its link.
+    fn travel(&mut self, packet: Crossing<P>, outcome: Outcome) {
+        let counts = &mut self.lanes[index(packet.direction)].counts;
+        let arrival = match outcome.verdict {
+            Verdict::Drop(DropCause::Queue) => return counts.dropped += 1,
+            Verdict::Drop(DropCause::Loss) => return counts.lost += 1,
+            Verdict::Held { until, ticket } => return self.plan(until, packet, Some(ticket)),
+            Verdict::Deliver(arrival) => arrival,
+        };
+        counts.delayed += u64::from(outcome.detoured);
+        counts.duplicated += u64::from(outcome.duplicate);
+        if outcome.duplicate {
+            self.arrive_later(packet.clone(), arrival, outcome.detoured);
+        }
+        self.arrive_later(packet, arrival, outcome.detoured);
+    }
+
+    /// Plans the arrival of the packet at the far end of its link, in line unless it takes a detour.
+    fn arrive_later(&mut self, packet: Crossing<P>, arrival: Instant, detoured: bool) {
+        if detoured {
+            return self.plan(arrival, packet, None);
+        }
+        let link = self.steps[packet.step].link;
+        let waiting = &mut self.hops[link].line;
+        waiting.push_back((arrival, packet));
+        if waiting.len() == 1 {
+            let serial = self.next_serial();
+            self.lines.push(Line { due: arrival, serial, link });
+        }
+    }
+
+    /// Removes the first packet from the line at `place`, when it has reached the far end.
+    fn pop_line(&mut self, place: usize) -> Option<Crossing<P>> {
+        let waiting = &mut self.hops[self.lines[place].link].line;
+        let (_, packet) = waiting.pop_front()?;
+        match waiting.front() {
+            Some(&(due, _)) => {
+                let serial = self.next_serial();
+                self.lines[place] = Line { due, serial, ..self.lines[place] };
+            }
+            None => {
+                self.lines.swap_remove(place);
+            }
+        }
+        Some(packet)
+    }
+
+    fn plan(&mut self, due: Instant, packet: Crossing<P>, held: Option<Ticket>) {
+        let serial = self.next_serial();
+        self.events.push(Reverse(Event { due, serial, packet, held }));
+    }
+
+    fn next_serial(&mut self) -> u64 {
         self.serial += 1;
-        self.waiting.push(Reverse(Waiting { due, serial, next, packet }));
+        self.serial
     }
 }
 
-impl<P> Hop<P> {
-    /// Returns whether a packet may be offered to the next hop as soon as this one has it: packets leave
-    /// this hop in the order and at the times of the link's verdicts.
-    fn passes_at_once(&self) -> bool {
-        self.link.keeps_order() && self.gateway.is_none()
-    }
-}
-
-impl<P> Ord for Waiting<P> {
+impl<P> Ord for Event<P> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.due, self.serial).cmp(&(other.due, other.serial))
     }
 }
 
-impl<P> PartialOrd for Waiting<P> {
+impl<P> PartialOrd for Event<P> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<P> PartialEq for Waiting<P> {
+impl<P> PartialEq for Event<P> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl<P> Eq for Waiting<P> {}
+impl<P> Eq for Event<P> {}
 
 #[cfg(test)]
 mod tests {
-    use unruffled_path::{Applies, Impairment};
+    use unruffled_path::{Applies, Impairment, LinkConfig, Route, Spread};
+    use unruffled_resequence::{Flow, Protocol, Role};
     use unruffled_units::{Duration, Rate};
 
     use super::*;
+    use crate::{DirectedLink, Paths, SourceRoutes};
 
     impl Carried for usize {
         fn facts(&self) -> Option<Facts> {
@@ -467,7 +641,128 @@ mod tests {
             assert_eq!(chain.take(at(10)), None);
             assert_eq!(chain.shown().count(), 0);
             assert_eq!(chain.take(at(40)), Some((at(33), 7)));
-            assert_eq!(chain.shown().collect::<Vec<_>>(), [(at(passed), 7)]);
+            let shown: Vec<_> = chain.shown().collect();
+            assert_eq!(shown, [Departure { at: at(passed), direction, packet: 7 }]);
+        }
+    }
+
+    /// Returns paths over `links`, of which all lead to the right, with these ways.
+    fn paths(links: Vec<SeededLink>, forward: Route<usize>, reverse: Vec<usize>) -> Paths {
+        let directed = |link| DirectedLink { link, direction: Direction::Forward };
+        let source = SourceRoutes { port: 0, forward, reverse: reverse.into() };
+        Paths { links: links.into_iter().map(directed).collect(), sources: vec![source] }
+    }
+
+    /// Returns a route over these ways in turn.
+    fn turns(ways: &[(&[usize], f64)]) -> Route<usize> {
+        let paths = ways.iter().map(|(links, weight)| (links.to_vec(), *weight)).collect();
+        Route { paths, spread: Spread::RoundRobin, seed: 0 }
+    }
+
+    /// Packets 1 and 4 take the second way, which is 100 ms longer.
+    #[test]
+    fn packets_take_the_ways_in_turn_by_their_weights() {
+        let far = LinkConfig { delay: Duration::from_millis(110), ..hop(vec![]).link };
+        let links = vec![hop(vec![]), SeededLink { link: far, ..hop(vec![]) }];
+        let paths = paths(links, turns(&[(&[0], 2.0), (&[1], 1.0)]), vec![]);
+        let mut chain = Chain::over(&paths, &[Direction::Forward]).unwrap();
+        let late = trace(&mut chain, &[0, 10, 20, 30, 40]);
+        assert_eq!(late, [(at(11), 0), (at(31), 2), (at(41), 3), (at(121), 1), (at(151), 4)]);
+        assert_eq!(chain.taken(Direction::Forward), [[3, 2]]);
+        assert_eq!((chain.counts().overtaken, chain.counts().delayed), (1, 0));
+    }
+
+    /// Three packets at once arrive at the common link at 11, 11 and 12 ms: two by the first way and one by
+    /// the second. The common link sends them one after another.
+    #[test]
+    fn ways_that_meet_share_the_rest_of_their_links() {
+        let links = vec![hop(vec![]), hop(vec![]), hop(vec![])];
+        let paths = paths(links, turns(&[(&[0, 2], 1.0), (&[1, 2], 1.0)]), vec![]);
+        let mut chain = Chain::over(&paths, &[Direction::Forward]).unwrap();
+        let out = trace(&mut chain, &[0, 0, 0]);
+        assert_eq!(out, [(at(22), 0), (at(23), 1), (at(24), 2)]);
+    }
+
+    /// Data take links 0 and 1, acknowledgements 2, 1 and 3. Each link takes 11 ms, so both reach link 1 at 11
+    /// ms, and the acknowledgement waits for the data there.
+    #[test]
+    fn packets_of_both_directions_wait_for_each_other_on_a_common_link() {
+        let links = vec![hop(vec![]), hop(vec![]), hop(vec![]), hop(vec![])];
+        let paths = paths(links, vec![0, 1].into(), vec![2, 1, 3]);
+        assert!(paths.share_links());
+        let both = [Direction::Forward, Direction::Reverse];
+        let mut chain = Chain::over(&paths, &both).unwrap();
+        chain.offer_in(Direction::Forward, 1, 1000, at(0));
+        chain.offer_in(Direction::Reverse, 2, 1000, at(0));
+        let out: Vec<_> = std::iter::from_fn(|| chain.depart(at(500))).collect();
+        let expected = [(22, Direction::Forward, 1), (34, Direction::Reverse, 2)];
+        let expected =
+            expected.map(|(ms, direction, packet)| Departure { at: at(ms), direction, packet });
+        assert_eq!(out, expected);
+        for direction in both {
+            assert_eq!(chain.counts_in(direction).delivered, 1);
+        }
+    }
+
+    /// The second way returns to the left end, so that its packets enter the first link after a later packet
+    /// has been offered, if the path is not polled in between.
+    #[test]
+    fn packets_that_return_to_an_end_enter_its_links_in_the_order_of_time() {
+        let links = || vec![hop(vec![]), hop(vec![]), hop(vec![])];
+        let route = || turns(&[(&[1, 2, 0], 1.0), (&[0], 1.0)]);
+        let polled = |poll: u64| {
+            let paths = paths(links(), route(), vec![]);
+            let mut chain = Chain::over(&paths, &[Direction::Forward]).unwrap();
+            let mut out = Vec::new();
+            for (packet, time) in [0, 21, 22, 44].into_iter().enumerate() {
+                if time >= poll {
+                    out.extend(std::iter::from_fn(|| chain.take(at(time))));
+                }
+                chain.offer(packet, 1000, at(time));
+            }
+            out.extend(std::iter::from_fn(|| chain.take(at(500))));
+            out
+        };
+        // The first is at the left end again at 22 ms, when packet 1 leaves the transmitter there.
+        let expected = [(at(32), 1), (at(33), 0), (at(55), 2), (at(56), 3)];
+        assert_eq!(polled(0), expected);
+        assert_eq!(polled(1000), expected);
+    }
+
+    /// Ports of a packet stand for its source. The second source has the far way.
+    #[test]
+    fn each_source_has_its_own_routes() {
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        struct Ports(u16, u16);
+        impl Carried for Ports {
+            fn facts(&self) -> Option<Facts> {
+                let host = std::net::IpAddr::from([10, 0, 0, 1]);
+                let flow = Flow {
+                    protocol: Protocol::Tcp,
+                    interface: 0,
+                    source: host,
+                    destination: host,
+                    ports: (self.0, self.1),
+                    context: 0,
+                };
+                Some(Facts { flow, role: Role::Acknowledgement, octets: 0 })
+            }
+        }
+        let far = LinkConfig { delay: Duration::from_millis(110), ..hop(vec![]).link };
+        let links = vec![hop(vec![]), SeededLink { link: far, ..hop(vec![]) }];
+        let mut paths = paths(links, vec![0].into(), vec![0]);
+        let second = SourceRoutes { port: 80, forward: vec![1].into(), reverse: vec![1].into() };
+        paths.sources.push(second);
+        for (direction, ports) in
+            [(Direction::Forward, Ports(9, 80)), (Direction::Reverse, Ports(80, 9))]
+        {
+            let mut chain = Chain::over(&paths, &[direction]).unwrap();
+            for packet in [ports, Ports(9, 81), Ports(81, 9)] {
+                chain.offer(packet, 1000, at(0));
+            }
+            let out: Vec<_> = std::iter::from_fn(|| chain.take(at(500))).collect();
+            assert_eq!(out, [(at(11), Ports(9, 81)), (at(12), Ports(81, 9)), (at(111), ports)]);
+            assert_eq!(chain.taken(direction), [[2], [1]]);
         }
     }
 

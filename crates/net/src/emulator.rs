@@ -1,4 +1,5 @@
-//! The emulated path in real time, with one thread for each direction.
+//! The emulated path in real time, with one thread for each direction. If packets of both directions cross a
+//! link, one thread carries both.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,14 +9,14 @@ use std::time::Instant;
 use unruffled_path::Direction;
 
 use crate::device::Device;
-use crate::lane::{Lane, LaneReport, Wiring};
-use crate::{Chain, Error, Lateness, SeededLink, Tap};
+use crate::lane::{Lane, LaneReport, Port, Wiring};
+use crate::{Chain, Error, Lateness, Paths, Tap};
 
 /// Carries packets between two ends until it is stopped or dropped.
 #[derive(Debug)]
 pub struct Emulator {
     stop: Arc<AtomicBool>,
-    lanes: Option<[JoinHandle<LaneReport>; 2]>,
+    threads: Vec<JoinHandle<Vec<LaneReport>>>,
 }
 
 /// Counts of a stopped emulator.
@@ -31,42 +32,46 @@ impl Emulator {
     pub(crate) fn start(
         left: &Arc<Device>,
         right: &Arc<Device>,
-        hops: &[SeededLink],
+        paths: &Paths,
         tap: Option<&Tap>,
     ) -> Result<Self, Error> {
-        let stop = Arc::new(AtomicBool::new(false));
         let start = Instant::now();
-        let lane = |from: &Arc<Device>, to: &Arc<Device>, direction| -> Result<_, Error> {
-            let mut chain = Chain::new(hops, direction)?;
+        // Dropping it stops the threads that have started.
+        let mut emulator = Self { stop: Arc::default(), threads: Vec::new() };
+        let forward = ("forward", vec![Direction::Forward]);
+        let reverse = ("reverse", vec![Direction::Reverse]);
+        let both = ("both ways", vec![Direction::Forward, Direction::Reverse]);
+        let lanes = if paths.share_links() { vec![both] } else { vec![forward, reverse] };
+        for (name, directions) in lanes {
+            let mut chain = Chain::over(paths, &directions)?;
             if tap.is_some() {
                 chain.show_between();
             }
-            let tap = tap.map(|tap| (tap.clone(), direction));
-            let (from, to, stop) = (from.clone(), to.clone(), stop.clone());
-            Ok(Lane::new(Wiring { from, to, start, stop, tap }, chain))
-        };
-        let forward = lane(left, right, Direction::Forward)?;
-        let reverse = lane(right, left, Direction::Reverse)?;
-        let launch = |name: &str, lane: Lane| {
+            let port = |&direction: &Direction| match direction {
+                Direction::Forward => Port::new(direction, left, right),
+                Direction::Reverse => Port::new(direction, right, left),
+            };
+            let ports = directions.iter().map(port).collect();
+            let stop = Arc::clone(&emulator.stop);
+            let lane = Lane::new(Wiring { start, stop, tap: tap.cloned() }, ports, chain);
             let thread = thread::Builder::new().name(name.to_owned());
-            thread.spawn(|| lane.run()).map_err(|reason| Error::kernel("a thread", reason))
-        };
-        let forward = launch("forward", forward)?;
-        let reverse = launch("reverse", reverse).inspect_err(|_| {
-            stop.store(true, Ordering::Relaxed);
-        })?;
-        Ok(Self { stop, lanes: Some([forward, reverse]) })
+            let thread = thread.spawn(|| lane.run());
+            emulator.threads.push(thread.map_err(|reason| Error::kernel("a thread", reason))?);
+        }
+        Ok(emulator)
     }
 
     /// Stops the emulator and returns its counts. Packets on their way are discarded.
     pub fn stop(mut self) -> Report {
         self.stop.store(true, Ordering::Relaxed);
-        let lanes =
-            self.lanes.take().expect("only this method takes them, and it consumes the emulator");
-        let [forward, reverse] = lanes.map(|lane| match lane.join() {
-            Ok(report) => report,
+        let threads = std::mem::take(&mut self.threads).into_iter();
+        let reports = threads.flat_map(|thread| match thread.join() {
+            Ok(reports) => reports,
             Err(panic) => std::panic::resume_unwind(panic),
         });
+        let reports: [LaneReport; 2] =
+            reports.collect::<Vec<_>>().try_into().expect("one for each direction, in order");
+        let [forward, reverse] = reports;
         Report { forward, reverse }
     }
 }
@@ -74,9 +79,9 @@ impl Emulator {
 impl Drop for Emulator {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        for lane in self.lanes.take().into_iter().flatten() {
+        for thread in self.threads.drain(..) {
             // A panic of the thread has been printed.
-            let _ = lane.join();
+            let _ = thread.join();
         }
     }
 }

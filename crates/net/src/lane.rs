@@ -1,4 +1,4 @@
-//! One direction of the emulated path in real time: reads packets from one device, passes them over
+//! One direction of the emulated path in real time, or both: reads packets from a device, passes them over
 //! a [`Chain`], and writes each to the other device when it is due.
 //!
 //! The thread sleeps until shortly before the next packet is due, and then spins, because a sleeping
@@ -27,7 +27,7 @@ use crate::device::Device;
 use crate::packet::is_carried;
 use crate::priority::real_time;
 use crate::spin::Budget;
-use crate::{Chain, Counts, Lateness, Passed, Place, Tap};
+use crate::{Chain, Counts, Departure, Lateness, Passed, Place, Tap};
 
 /// Maximum sleep, after which the thread checks whether it has to stop.
 const MAX_SLEEP: Duration = Duration::from_millis(50);
@@ -43,7 +43,10 @@ const MAX_PACKET: usize = 65_536;
 pub struct LaneReport {
     /// Counts of the packets on the path.
     pub counts: Counts,
-    /// Counts of the resequencers, in the order in which packets cross them.
+    /// Number of packets that took each way of each source.
+    pub taken: Vec<Vec<u64>>,
+    /// Counts of the resequencers, in the order in which packets cross them. Those on links that packets of
+    /// both directions share are listed with the forward direction.
     pub resequenced: Vec<Resequenced>,
     /// Packets that the path does not carry: multicast, broadcast, link-local.
     pub ignored: u64,
@@ -53,40 +56,48 @@ pub struct LaneReport {
     pub lateness: Lateness,
 }
 
-/// The ends of a lane, and the state that both lanes share.
-pub(crate) struct Wiring {
-    pub(crate) from: Arc<Device>,
-    pub(crate) to: Arc<Device>,
-    /// Start of the emulation.
-    pub(crate) start: Clock,
-    pub(crate) stop: Arc<AtomicBool>,
-    /// Receiver of copies, and the direction of the packets.
-    pub(crate) tap: Option<(Tap, Direction)>,
-}
-
-pub(crate) struct Lane {
-    wiring: Wiring,
-    chain: Chain<Box<[u8]>>,
-    budget: Budget,
+/// The devices of one direction, and what is counted there.
+pub(crate) struct Port {
+    direction: Direction,
+    from: Arc<Device>,
+    to: Arc<Device>,
     ignored: u64,
     refused: u64,
     lateness: Lateness,
 }
 
+impl Port {
+    pub(crate) fn new(direction: Direction, from: &Arc<Device>, to: &Arc<Device>) -> Self {
+        let from = Arc::clone(from);
+        let to = Arc::clone(to);
+        Self { direction, from, to, ignored: 0, refused: 0, lateness: Lateness::new() }
+    }
+}
+
+/// State that all lanes share.
+pub(crate) struct Wiring {
+    /// Start of the emulation.
+    pub(crate) start: Clock,
+    pub(crate) stop: Arc<AtomicBool>,
+    /// Receiver of copies.
+    pub(crate) tap: Option<Tap>,
+}
+
+pub(crate) struct Lane {
+    wiring: Wiring,
+    ports: Vec<Port>,
+    chain: Chain<Box<[u8]>>,
+    budget: Budget,
+}
+
 impl Lane {
-    pub(crate) fn new(wiring: Wiring, chain: Chain<Box<[u8]>>) -> Self {
-        Self {
-            wiring,
-            chain,
-            budget: Budget::new(),
-            ignored: 0,
-            refused: 0,
-            lateness: Lateness::new(),
-        }
+    /// Creates a lane for the directions of `ports`, which `chain` carries.
+    pub(crate) fn new(wiring: Wiring, ports: Vec<Port>, chain: Chain<Box<[u8]>>) -> Self {
+        Self { wiring, ports, chain, budget: Budget::new() }
     }
 
-    /// Carries packets until `stop` is set.
-    pub(crate) fn run(mut self) -> LaneReport {
+    /// Carries packets until `stop` is set. Returns a report for each port.
+    pub(crate) fn run(mut self) -> Vec<LaneReport> {
         // A failure only makes the thread less punctual.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         real_time();
@@ -97,45 +108,69 @@ impl Lane {
                 self.rest();
             }
         }
-        LaneReport {
-            counts: self.chain.counts(),
-            resequenced: self.chain.resequenced(),
-            ignored: self.ignored,
-            refused: self.refused,
-            lateness: self.lateness,
-        }
-    }
-
-    fn now(&self) -> Instant {
-        Instant::from_nanos(self.wiring.start.elapsed().as_nanos() as u64)
+        let mut resequenced = self.chain.resequenced();
+        let report = |port: Port| LaneReport {
+            counts: self.chain.counts_in(port.direction),
+            taken: self.chain.taken(port.direction),
+            resequenced: std::mem::take(&mut resequenced),
+            ignored: port.ignored,
+            refused: port.refused,
+            lateness: port.lateness,
+        };
+        self.ports.into_iter().map(report).collect()
     }
 
     /// Writes the packets that are due.
     fn deliver(&mut self) {
-        let now = self.now();
-        while let Some((due, packet)) = self.chain.take(now) {
-            self.write(&packet, due);
+        let now = self.wiring.now();
+        while let Some(Departure { at, direction, packet }) = self.chain.depart(now) {
+            if let Some(port) = self.ports.iter_mut().find(|port| port.direction == direction) {
+                port.write(&self.wiring, &packet, at);
+            }
         }
-        if let Some((tap, direction)) = &self.wiring.tap {
-            for (at, packet) in self.chain.shown() {
+        if let Some(tap) = &self.wiring.tap {
+            for Departure { at, direction, packet } in self.chain.shown() {
                 // Fails if the reader has been dropped.
-                let _ =
-                    tap.send(Passed { at, place: Place::Between, direction: *direction, packet });
+                let _ = tap.send(Passed { at, place: Place::Between, direction, packet });
             }
         }
     }
 
+    /// Reads up to a batch of packets from each device, and returns the number of the largest batch.
+    fn collect(&mut self, buffer: &mut [u8]) -> usize {
+        let Self { wiring, ports, chain, .. } = self;
+        ports.iter_mut().map(|port| port.read(wiring, buffer, chain)).max().unwrap_or(0)
+    }
+
+    /// Sleeps until a packet arrives, or until shortly before one is due.
+    fn rest(&mut self) {
+        let now = self.wiring.now();
+        let sleep = self.chain.due().map_or(MAX_SLEEP, |due| self.budget.sleep(now, due));
+        if sleep > Duration::ZERO {
+            let devices = self.ports.iter().map(|port| &*port.from);
+            wait_for(devices, PollFlags::IN, sleep.min(MAX_SLEEP));
+        }
+    }
+}
+
+impl Wiring {
+    fn now(&self) -> Instant {
+        Instant::from_nanos(self.start.elapsed().as_nanos() as u64)
+    }
+}
+
+impl Port {
     /// Writes a packet that is due. If the device would block, waits until it does not.
-    fn write(&mut self, packet: &[u8], due: Instant) {
-        while !self.wiring.stop.load(Ordering::Relaxed) {
-            let now = self.now();
-            match self.wiring.to.send(packet) {
+    fn write(&mut self, wiring: &Wiring, packet: &[u8], due: Instant) {
+        while !wiring.stop.load(Ordering::Relaxed) {
+            let now = wiring.now();
+            match self.to.send(packet) {
                 Ok(_) => {
-                    self.show(packet, false, now);
+                    self.show(wiring, packet, false, now);
                     return self.lateness.record(now.since(due));
                 }
                 Err(error) => match error.kind() {
-                    ErrorKind::WouldBlock => wait_for(&self.wiring.to, PollFlags::OUT, MAX_SLEEP),
+                    ErrorKind::WouldBlock => wait_for([&*self.to], PollFlags::OUT, MAX_SLEEP),
                     ErrorKind::Interrupted | ErrorKind::OutOfMemory => {}
                     _ => return self.refused += 1,
                 },
@@ -144,15 +179,15 @@ impl Lane {
     }
 
     /// Reads up to a batch of packets, and returns their number.
-    fn collect(&mut self, buffer: &mut [u8]) -> usize {
+    fn read(&mut self, wiring: &Wiring, buffer: &mut [u8], chain: &mut Chain<Box<[u8]>>) -> usize {
         for read in 0..MAX_BATCH_PACKETS {
-            match self.wiring.from.recv(buffer) {
+            match self.from.recv(buffer) {
                 Ok(length) => {
                     let packet = &buffer[..length];
                     if is_carried(packet) {
-                        let now = self.now();
-                        self.show(packet, true, now);
-                        self.chain.offer(packet.into(), length as u32, now);
+                        let now = wiring.now();
+                        self.show(wiring, packet, true, now);
+                        chain.offer_in(self.direction, packet.into(), length as u32, now);
                     } else {
                         self.ignored += 1;
                     }
@@ -171,32 +206,27 @@ impl Lane {
 
     /// Copies a packet to the tap: at the end that it comes from if it `enters` the path, otherwise at the
     /// end that it goes to.
-    fn show(&self, packet: &[u8], enters: bool, at: Instant) {
-        if let Some((tap, direction)) = &self.wiring.tap {
-            let left = (*direction == Direction::Forward) == enters;
+    fn show(&self, wiring: &Wiring, packet: &[u8], enters: bool, at: Instant) {
+        if let Some(tap) = &wiring.tap {
+            let left = (self.direction == Direction::Forward) == enters;
             let place = if left { Place::Left } else { Place::Right };
+            let direction = self.direction;
             // Fails if the reader has been dropped.
-            let _ = tap.send(Passed { at, place, direction: *direction, packet: packet.into() });
-        }
-    }
-
-    /// Sleeps until a packet arrives, or until shortly before one is due.
-    fn rest(&mut self) {
-        let now = self.now();
-        let sleep = self.chain.due().map_or(MAX_SLEEP, |due| self.budget.sleep(now, due));
-        if sleep > Duration::ZERO {
-            wait_for(&self.wiring.from, PollFlags::IN, sleep.min(MAX_SLEEP));
+            let _ = tap.send(Passed { at, place, direction, packet: packet.into() });
         }
     }
 }
 
-/// Waits until the device is ready, at most for `span`. A signal may end the wait early.
-fn wait_for(device: &Device, what: PollFlags, span: Duration) {
+/// Waits until one of the devices is ready, at most for `span`. A signal may end the wait early.
+fn wait_for<'a>(devices: impl IntoIterator<Item = &'a Device>, what: PollFlags, span: Duration) {
     let nanos = span.as_nanos();
     let timeout = Timespec {
         tv_sec: (nanos / 1_000_000_000) as i64,
         tv_nsec: (nanos % 1_000_000_000) as i64,
     };
-    let device: &tun_rs::SyncDevice = device;
-    let _ = poll(&mut [PollFd::new(device, what)], Some(&timeout));
+    let awaited = devices.into_iter().map(|device| {
+        let device: &tun_rs::SyncDevice = device;
+        PollFd::new(device, what)
+    });
+    let _ = poll(&mut awaited.collect::<Vec<_>>(), Some(&timeout));
 }

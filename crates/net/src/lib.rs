@@ -4,9 +4,10 @@
 //! - [`Pair`]: two namespaces, left and right, each with a TUN device for all its traffic.
 //! - [`Application`]: a program at one end.
 //! - [`Statistics`]: the kernel's counters at one end.
+//! - [`Paths`]: the links between the ends, and the ways of packets over them.
 //! - [`Emulator`]: carries packets from one device to the other in real time, over a [`Chain`] of the same
 //!   links that the simulator uses, and measures its own lateness.
-//! - [`Chain`]: one direction of the path, without clock and device.
+//! - [`Chain`]: the packets on these links, without clock and device.
 //!
 //! Left to right is the forward direction, which carries data. Right to left carries acknowledgements.
 //!
@@ -52,19 +53,21 @@ mod lateness;
 mod namespace;
 mod packet;
 mod pair;
+mod paths;
 mod priority;
 mod spin;
 mod statistics;
 mod tap;
 
 pub use application::Application;
-pub use chain::{Carried, Chain, Counts, SeededLink};
+pub use chain::{Carried, Chain, Counts, Departure};
 pub use emulator::{Emulator, Report};
 pub use error::Error;
 pub use lane::LaneReport;
 pub use lateness::{Lateness, MAX_TOLERABLE_LATENESS};
 pub use namespace::Namespace;
 pub use pair::{Pair, Side};
+pub use paths::{DirectedLink, Paths, SeededLink, SourceRoutes};
 pub use priority::real_time;
 pub use statistics::Statistics;
 pub use tap::{Passed, Place, Tap};

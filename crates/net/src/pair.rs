@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::device::{DEVICE, Device};
 use crate::namespace::has_ipv6;
-use crate::{Emulator, Error, Namespace, SeededLink, Tap};
+use crate::{Emulator, Error, Namespace, Paths, Tap};
 
 /// Length of a device's queue, in packets. It is long enough for the longest time in which the emulator
 /// is busy, so that only the emulated queue drops packets.
@@ -56,15 +56,16 @@ impl Pair {
         })
     }
 
-    /// Starts carrying packets between the two ends over `hops`, which are listed from left to right. Times
-    /// of a scenario count from now. `tap` receives copies of the packets that pass each [`Place`].
+    /// Starts carrying packets between the two ends over `paths`, such as the address of an array of links
+    /// from left to right. Times of a scenario count from now. `tap` receives copies of the packets that pass
+    /// each [`Place`].
     ///
     /// [`Place`]: crate::Place
     ///
     /// # Errors
     /// If the configuration of a link is invalid, or if no thread can be created.
-    pub fn emulate(&self, hops: &[SeededLink], tap: Option<&Tap>) -> Result<Emulator, Error> {
-        Emulator::start(&self.left.device, &self.right.device, hops, tap)
+    pub fn emulate(&self, paths: impl Into<Paths>, tap: Option<&Tap>) -> Result<Emulator, Error> {
+        Emulator::start(&self.left.device, &self.right.device, &paths.into(), tap)
     }
 
     /// Returns the command `sh -c line` with the addresses of both ends in its environment:

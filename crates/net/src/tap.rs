@@ -10,7 +10,7 @@ use unruffled_units::Instant;
 pub enum Place {
     /// The left end: data as it leaves, acknowledgements as they arrive.
     Left,
-    /// Between the leftmost link and the others. A path of one link has no such place.
+    /// Between the leftmost link of a packet's way and the others. A way of one link has no such place.
     Between,
     /// The right end.
     Right,

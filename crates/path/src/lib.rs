@@ -22,6 +22,9 @@
 //! Impairments depend on different times of a packet. Temporary ones (`During`) depend on its arrival
 //! at the link, or on the time at which it may be resent; a redrawn delay on the beginning of its
 //! transmission; bursts and blackouts on the end of its transmission.
+//!
+//! A [`Route`] lists the paths of packets over several links, and a [`Chooser`] selects one of them for each
+//! packet.
 
 mod changes;
 mod direction;
@@ -33,6 +36,7 @@ mod link;
 mod outcome;
 mod packet;
 mod resend;
+mod route;
 mod trace;
 mod transmitter;
 mod varying;
@@ -46,5 +50,6 @@ pub use impairment::{Applies, Impairment, Netem, Share, Times, Workers};
 pub use link::{Link, LinkConfig};
 pub use outcome::{DropCause, Outcome, Ticket, Verdict};
 pub use packet::Packet;
+pub use route::{Chooser, Route, Spread};
 pub use trace::Trace;
 pub use varying::Varying;

@@ -11,16 +11,19 @@ use unruffled_lab::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
 use unruffled_lab::reference::Reference;
 use unruffled_lab::statistics::Estimate;
 use unruffled_measure::share;
-use unruffled_net::{Lateness, MAX_TOLERABLE_LATENESS, Pair, Report as EmulatorReport, SeededLink};
+use unruffled_net::{Lateness, MAX_TOLERABLE_LATENESS, Pair, Report as EmulatorReport};
 use unruffled_nfqueue::{Learnt, Report};
+use unruffled_scenario::Traffic;
 use unruffled_tcp::EcnMode;
 use unruffled_units::count;
 
 use crate::competitor::release;
-use crate::entrant::{Entrant, Task};
+use crate::entrant::{Entrant, Task, port};
 use crate::error::{Failure, Reason};
+use crate::field::groups;
 use crate::guest::mtu;
 use crate::length::Length;
+use crate::paths::{WayCounts, paths};
 use crate::payload::Payload;
 use crate::resequence::{self, WARM_UP};
 use crate::{Competitor, Error, Recording, Resequence, ResequencerPlace};
@@ -112,6 +115,7 @@ impl Course<'_> {
         let mut counts: Vec<Option<Report>> = vec![None; runs.len()];
         let mut failures = Vec::new();
         let mut lateness = Lateness::new();
+        let mut ways = WayCounts::default();
         let all: Vec<usize> = (0..runs.len()).collect();
         let heats: Vec<&[usize]> = if self.together { vec![&all] } else { all.chunks(1).collect() };
         for seed in 1..=self.seeds {
@@ -132,6 +136,9 @@ impl Course<'_> {
                     counts[heat[0]].get_or_insert_default().add_counts(&report);
                 }
                 lateness = lateness.merge(&report.lateness());
+                for (group, taken) in self.groups(heat).into_iter().zip(&report.forward.taken) {
+                    ways.add(self.scenario, group, taken);
+                }
                 for (&i, ran) in heat.iter().zip(ran) {
                     match ran {
                         Ok((row, trace)) => {
@@ -146,6 +153,7 @@ impl Course<'_> {
             }
         }
         let mut notes = vec![self.summary(&runs), timeliness(&lateness)];
+        notes.extend(ways.in_words().map(|shares| format!("packets of data: {shares}")));
         let resequenced = runs.iter().zip(&counts);
         notes.extend(resequenced.filter_map(|(runs, counts)| {
             counts.as_ref().map(|counts| resequence::summary(&runs.name, counts))
@@ -193,7 +201,8 @@ impl Course<'_> {
     ) -> Result<Ended, Error> {
         let Heat { who, seed, length } = heat;
         let pair = Pair::new(mtu(self.scenario))?;
-        let hops: Vec<SeededLink> = self.scenario.links(seed).map(SeededLink::from).collect();
+        let sources = self.groups(who).into_iter().zip((0..).map(port));
+        let paths = paths(self.scenario, seed, sources);
         let task = Task {
             scenario: self.scenario,
             length,
@@ -214,7 +223,7 @@ impl Course<'_> {
         };
         thread::scope(|scope| {
             let (tap, packets) = channel();
-            let emulator = pair.emulate(&hops, recording.is_some().then_some(&tap))?;
+            let emulator = pair.emulate(paths, recording.is_some().then_some(&tap))?;
             drop(tap);
             if let Some((recording, name)) = recording {
                 scope.spawn(move || recording.heat(&name, &packets));
@@ -255,6 +264,11 @@ impl Course<'_> {
             });
             Ok(Ended { ran: ran.collect(), report, resequenced, learnt })
         })
+    }
+
+    /// Returns the traffic of the scenario that each sender of a heat stands for.
+    fn groups(&self, who: &[usize]) -> Vec<&Traffic> {
+        groups(self.scenario, who.len())
     }
 
     /// Returns the path and the ends in words.

@@ -25,6 +25,11 @@ use crate::{Competitor, Error, guest};
 /// Port of the first receiver.
 const FIRST_PORT: u16 = 5001;
 
+/// Returns the port of the receiver of entrant `n`.
+pub(crate) fn port(n: u8) -> u16 {
+    FIRST_PORT + u16::from(n)
+}
+
 /// Time in which a connection must be established, unless the transfer ends earlier.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -117,7 +122,7 @@ impl<'a> Entrant<'a> {
                 Sender::Ours(guest::stack(&pair.left, n, scenario, variant, Role::Sender)?.0)
             }
         };
-        let port = FIRST_PORT + u16::from(n);
+        let port = port(n);
         let (receiver, to) = if task.reverse {
             let sack = Variant::named("sack").expect("the table has it");
             let (driver, own) = guest::stack(&pair.right, n, scenario, &sack, Role::Receiver)?;

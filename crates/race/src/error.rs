@@ -101,8 +101,8 @@ pub enum Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Possible {
-    /// Transfers from one end of the path to the other.
-    WholePath,
+    /// Transfers between the ends of the first traffic.
+    EndsOfTheFirst,
     /// A single stream for each sender.
     Bulk,
     /// Senders that all start at once and do not stop.
@@ -114,7 +114,7 @@ pub enum Possible {
 impl std::fmt::Display for Possible {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::WholePath => f.write_str("the whole path"),
+            Self::EndsOfTheFirst => f.write_str("the ends of the first traffic"),
             Self::Bulk => f.write_str("bulk"),
             Self::FromTheBeginning => f.write_str("the beginning, and no stop"),
             Self::AtMost(most) => write!(f, "at most {most} senders at once"),

@@ -40,12 +40,12 @@ pub fn field(
     Ok(field)
 }
 
-/// Checks that real senders can carry the group's traffic: one stream each over the whole path, from
-/// the start.
+/// Checks that real senders can carry the group's traffic: one stream each between the same two ends,
+/// from the start.
 fn check(file: &str, scenario: &Scenario, group: &Traffic) -> Result<(), Error> {
     let key = |field: &str| format!("traffic.{}.{field}", group.name);
-    if group.ends != (0, scenario.hops.len()) {
-        return Err(refuse(file, &key("from"), Possible::WholePath));
+    if group.ends != scenario.traffic[0].ends {
+        return Err(refuse(file, &key("from"), Possible::EndsOfTheFirst));
     }
     if !matches!(group.app, App::Bulk { .. }) {
         return Err(refuse(file, &key("app"), Possible::Bulk));
@@ -56,6 +56,48 @@ fn check(file: &str, scenario: &Scenario, group: &Traffic) -> Result<(), Error> 
     Ok(())
 }
 
+/// Returns the group of each of `entrants` senders that run at once: the number of entrants is that of
+/// [`field`], which lists them by group.
+pub(crate) fn groups(scenario: &Scenario, entrants: usize) -> Vec<&Traffic> {
+    let count = |fixed: bool| -> usize {
+        let groups = scenario.traffic.iter().filter(|group| group.sender.is_some() == fixed);
+        groups.map(|group| group.count as usize).sum()
+    };
+    // Each source without a sender of its own stands for all compared senders.
+    let compared = entrants.saturating_sub(count(true)) / count(false).max(1);
+    let mut groups = Vec::with_capacity(entrants);
+    for group in &scenario.traffic {
+        let each = if group.sender.is_some() { 1 } else { compared };
+        groups.extend(std::iter::repeat_n(group, group.count as usize * each));
+    }
+    groups.resize(entrants, &scenario.traffic[0]);
+    groups
+}
+
 fn refuse(file: &str, key: &str, expected: Possible) -> Error {
     Error::Traffic { file: file.to_owned(), key: key.to_owned(), expected }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_entrant_has_the_group_that_it_stands_for() {
+        let text = "duration = '1 s'\nvariants = ['sack']\npath.hops = ['a']\nlink.a.delay = '1 ms'\n\
+                    [[traffic]]\nname = 'one'\nsender = 'rack'\ncount = 2\n\
+                    [[traffic]]\nname = 'two'\ncount = 2\n";
+        let scenario = Scenario::parse("test", text, &[]).expect(text);
+        let compared = scenario.senders(&["sack".to_owned(), "rr-ta".to_owned()], "test");
+        let compared = compared.expect("variants").into_iter();
+        let compared = compared.map(|variant| Competitor::Ours(Box::new(variant))).collect();
+        let field = field("test", &scenario, compared).expect("all can be raced");
+        let names: Vec<_> = field.iter().map(Competitor::name).collect();
+        assert_eq!(names, ["rack", "rack", "sack", "rr-ta", "sack", "rr-ta"]);
+        let groups: Vec<_> = groups(&scenario, 6).iter().map(|group| &group.name).collect();
+        assert_eq!(groups, ["one", "one", "two", "two", "two", "two"]);
+        // Without traffic of its own, a scenario has one group.
+        let alone = Scenario::load("in-order", &[]).expect("is built in");
+        assert_eq!(super::groups(&alone, 3).len(), 3);
+    }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use unruffled_lab::Scenario;
+use unruffled_lab::reference::capacity_bps;
 use unruffled_units as units;
 
 /// Limit on the duration of a simulated transfer, beyond its duration over an ideal path. The goodput of a
@@ -20,16 +21,17 @@ pub enum Length {
 
 impl Length {
     /// Returns the duration of the transfer over an ideal path, or the scenario's duration where no
-    /// link of the path has a rate.
+    /// link of the path has a rate. All ways of the path together count as one link.
     pub(crate) fn expected(self, scenario: &Scenario) -> units::Duration {
         match self {
             Self::Time(time) => units::Duration::from_nanos(time.as_nanos() as u64),
             Self::Bytes(octets) => {
-                let rates = scenario.hops.iter().filter_map(|hop| hop.link.rate);
-                let slowest = rates.map(|rate| rate.bps()).reduce(f64::min);
-                slowest.map_or(scenario.duration, |slowest| {
-                    units::Duration::from_secs_f64(octets as f64 * 8.0 / slowest)
-                })
+                let seconds = octets as f64 * 8.0 / capacity_bps(scenario);
+                if seconds > 0.0 {
+                    units::Duration::from_secs_f64(seconds)
+                } else {
+                    scenario.duration
+                }
             }
         }
     }
@@ -82,5 +84,18 @@ mod tests {
         let expected = |rate: &str| Length::Bytes(1_250_000).expected(&path(rate));
         assert_eq!(expected("rate = \"10 Mbit/s\""), units::Duration::from_secs(1));
         assert_eq!(expected(""), units::Duration::from_secs(7));
+    }
+
+    /// The ways carry 5 Mb/s each, and two thirds of the packets take the first.
+    #[test]
+    fn octets_take_as_long_as_the_ways_with_their_weights() {
+        let text = "duration = '7 s'\nvariants = ['sack']\ntopology.kind = 'explicit'\n\
+                    [link.l0]\nfrom = 'a'\nto = 'm'\nrate = '5 Mbit/s'\ndelay = '1 ms'\n\
+                    [link.l1]\nfrom = 'm'\nto = 'b'\ndelay = '1 ms'\n\
+                    [link.l2]\nfrom = 'a'\nto = 'b'\nrate = '5 Mbit/s'\ndelay = '1 ms'\n\
+                    [[traffic]]\nname = 'flow'\nto = 'b'\nways = ['a m b', 'a b']\nweights = [2, 1]\n";
+        let scenario = Scenario::parse("test", text, &[]).expect(text);
+        let expected = Length::Bytes(937_500).expected(&scenario);
+        assert_eq!(expected, units::Duration::from_secs(1));
     }
 }

@@ -91,18 +91,29 @@ pub fn twice(key: &str) -> Error {
 /// The tables and keys of a scenario that describe its path, or its name.
 const PATH_TABLES: [&str; 6] = ["name", "title", "source", "topology", "path", "link"];
 
+/// The keys of traffic that describe its ways.
+const WAY_KEYS: [&str; 9] =
+    ["from", "to", "access", "egress", "ways", "weights", "epsilon", "spread", "spread_acks"];
+
 /// Checks that `set` replaces only keys that describe the path of the scenario in `text`.
 ///
 /// # Errors
 /// Another key, which would be ignored.
 pub fn of_the_path(file: &str, text: &str, set: &[String]) -> Result<(), Error> {
     let keys = Scenario::replaced(file, text, set)?;
-    let table = |key: &str| key.split('.').next().is_some_and(|table| PATH_TABLES.contains(&table));
-    match keys.into_iter().find(|key| !table(key)) {
+    let is_of_the_path = |key: &str| {
+        let mut parts = key.split('.');
+        let table = parts.next().unwrap_or_default();
+        let last = parts.next_back().unwrap_or_default();
+        PATH_TABLES.contains(&table) || (table == "traffic" && WAY_KEYS.contains(&last))
+    };
+    match keys.into_iter().find(|key| !is_of_the_path(key)) {
         Some(key) => Err(Error::Key {
             place: Place::CommandLine("--set"),
             key,
-            message: "not about the path: expected a key of [link.NAME] or [path]".to_owned(),
+            message: "not about the path: expected a key of [link.NAME] or [path], or of the ways \
+                      of [traffic.NAME]"
+                .to_owned(),
         }),
         None => Ok(()),
     }

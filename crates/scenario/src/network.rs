@@ -94,6 +94,12 @@ impl Network {
         self.links.iter().find(leads)
     }
 
+    /// Returns the names of the nodes along a way, with spaces, as a scenario file has them.
+    pub fn way_in_words(&self, way: &[usize]) -> String {
+        let names: Vec<&str> = way.iter().map(|&node| self.nodes[node].as_str()).collect();
+        names.join(" ")
+    }
+
     /// Returns the propagation delay of a way over these nodes, in seconds.
     pub fn delay_s(&self, way: &[usize]) -> f64 {
         let links = way.windows(2).filter_map(|pair| self.between(pair[0], pair[1]));

@@ -89,8 +89,7 @@ pub struct Scenario {
     pub header: u32,
     /// The octets that each SACK block adds to the header.
     pub sack_block: u32,
-    /// The links from sender to receiver, if the network is a chain; real packets can cross no
-    /// other network.
+    /// The links from the first node to the last, if the network is a chain; otherwise none.
     pub hops: Vec<Hop>,
     /// The nodes and links.
     pub network: Network,
@@ -157,20 +156,28 @@ impl Scenario {
         Self::read(file, text, overrides).map(|(scenario, _)| scenario)
     }
 
-    /// Reads a scenario like [`Self::parse`], and rejects it if real packets cannot cross its
-    /// network.
+    /// Reads a scenario like [`Self::parse`], and rejects it if its traffic is not between two ends.
+    /// The traffic of a chain is not checked: its path is clear without it.
     ///
     /// # Errors
-    /// The errors of [`Self::parse`], and a network that is not a chain of links.
+    /// The errors of [`Self::parse`], and traffic with other ends than the first.
     pub fn parse_for_real_packets(
         file: &str,
         text: &str,
         overrides: &[String],
     ) -> Result<Self, Error> {
         let (scenario, keys) = Self::read(file, text, overrides)?;
-        if scenario.hops.is_empty() {
-            let message = "expected chain: real packets cross links in a row (path.hops)";
-            return Err(keys.wrong("topology.kind", message));
+        let first = &scenario.traffic[0];
+        let elsewhere = |group: &&Traffic| scenario.hops.is_empty() && group.ends != first.ends;
+        if let Some(other) = scenario.traffic.iter().find(elsewhere) {
+            let (field, expected) = match other.ends.0 == first.ends.0 {
+                true => ("to", first.ends.1),
+                false => ("from", first.ends.0),
+            };
+            let node = &scenario.network.nodes[expected];
+            let message =
+                format!("expected {node}: real packets travel between the ends of {}", first.name);
+            return Err(keys.wrong(&format!("traffic.{}.{field}", other.name), message));
         }
         Ok(scenario)
     }
@@ -265,13 +272,6 @@ impl Scenario {
     pub fn link_seeds(&self, seed: u64) -> impl Iterator<Item = u64> + use<> {
         let first = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         (0..).map(move |link| first.wrapping_add(link))
-    }
-
-    /// Returns the links from sender to receiver, each with its resequencer and its seed; none if
-    /// the network is not a chain.
-    pub fn links(&self, seed: u64) -> impl Iterator<Item = (&LinkConfig, Option<Resequence>, u64)> {
-        let hops = self.hops.iter().zip(self.link_seeds(seed));
-        hops.map(|(hop, seed)| (&hop.link, hop.resequence, seed))
     }
 
     /// Returns the size of the only transfer, in octets; none if it is endless, or if there is

@@ -1,7 +1,7 @@
 //! The traffic of a scenario: which sources send what to which node, and when.
 
 use unruffled_path::Distribution;
-use unruffled_sim::{App, Arrivals, LinkId, NodeId, Size, Spread, Topology};
+use unruffled_sim::{App, Arrivals, LinkId, NodeId, Route, Size, Spread, Topology};
 use unruffled_tcp::Variant;
 use unruffled_units::{Duration, Instant, hint};
 
@@ -9,6 +9,7 @@ use super::keys::Keys;
 use super::network::Network;
 use super::{Hop, links, tcp};
 use crate::error::Error;
+use crate::streams::{Purpose, stream};
 
 /// A group of sources of the same kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,6 +99,9 @@ const SINK: &str = "sink";
 /// The links of a way and of its way back, and the way's weight.
 pub type Links = (Vec<LinkId>, Vec<LinkId>, f64);
 
+/// The two directions of a source's own access link, if it has one.
+pub type Own = Option<(LinkId, LinkId)>;
+
 impl Traffic {
     /// Returns the links of each way through the network, without access links.
     pub fn routes(&self, topology: &Topology) -> Vec<Links> {
@@ -113,6 +117,34 @@ impl Traffic {
             true => vec![(shortest(from, to), shortest(to, from), 1.0)],
             false => self.ways.iter().map(links).collect(),
         }
+    }
+
+    /// Returns the routes of a source's data and of its acknowledgements in a run with `seed`. The
+    /// source has this `number` among all sources, and its own links before its first node and
+    /// behind its last.
+    pub fn routes_of_source(
+        &self,
+        topology: &Topology,
+        (access, egress): (Own, Own),
+        seed: u64,
+        number: u64,
+    ) -> (Route, Route) {
+        let ways = self.routes(topology);
+        let mut forward = Vec::with_capacity(ways.len());
+        let mut reverse = Vec::with_capacity(ways.len());
+        for (there, back, weight) in ways {
+            let there = access.iter().map(|l| l.0).chain(there).chain(egress.iter().map(|l| l.0));
+            forward.push((there.collect(), weight));
+            let back = egress.iter().map(|l| l.1).chain(back).chain(access.iter().map(|l| l.1));
+            reverse.push((back.collect(), weight));
+        }
+        if !self.spread_acks {
+            reverse.truncate(1);
+            reverse[0].1 = 1.0;
+        }
+        let seed = stream(seed, Purpose::Spread, number);
+        let route = |paths, seed| Route { paths, spread: self.spread, seed };
+        (route(forward, seed), route(reverse, !seed))
     }
 
     /// Returns the weight of each way; 1 for the shortest way if none is named.

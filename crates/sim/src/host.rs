@@ -7,7 +7,7 @@ use unruffled_units::Instant;
 use crate::End;
 use crate::app::{App, Running};
 use crate::network::PathId;
-use crate::route::{Chooser, Route};
+use crate::route::{PathChooser, Route};
 
 /// Configuration of a source of traffic, for [`Simulation::add_source`](crate::Simulation::add_source).
 /// [`Simulation`](crate::Simulation) has an example.
@@ -43,7 +43,7 @@ pub(crate) struct TrafficSource {
     pub(crate) config: SourceConfig,
     pub(crate) app: Running,
     /// Routes of the sender's and of the receiver's packets.
-    pub(crate) routes: [Chooser; 2],
+    pub(crate) routes: [PathChooser; 2],
     /// Flow of the latest transfer, while it is open.
     pub(crate) flow: Option<u32>,
     /// Whether the application may start further transfers.
@@ -94,7 +94,7 @@ pub(crate) const ENDLESS_OCTETS: u64 = u64::MAX / 2;
 const CHUNK_SEGMENTS: u64 = 16;
 
 impl TrafficSource {
-    pub(crate) fn new(config: SourceConfig, routes: [Chooser; 2]) -> Result<Self, ConfigError> {
+    pub(crate) fn new(config: SourceConfig, routes: [PathChooser; 2]) -> Result<Self, ConfigError> {
         let app = Running::new(config.app.clone(), config.sender.mss, config.seed)?;
         Ok(Self { config, app, routes, flow: None, active: true })
     }

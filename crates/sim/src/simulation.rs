@@ -14,7 +14,7 @@ use self::world::{Relay, World};
 use crate::host::{Flow, SourceConfig, TrafficSource};
 use crate::network::{Packet, Progress};
 use crate::queue::FutureEvent;
-use crate::route::{Chooser, Route};
+use crate::route::{PathChooser, Route};
 
 /// A simulation. Its time is that of the last event.
 ///
@@ -111,9 +111,8 @@ impl Simulation {
         let World { network, sources, queue, .. } = &mut self.world;
         let number = sources.len() as u32;
         let mut chooser = |route: &Route, to: End| {
-            let paths: Vec<_> =
-                route.paths.iter().map(|(links, _)| network.add_path(links, to)).collect();
-            Chooser::new(route, &paths)
+            let paths = route.paths.iter().map(|(links, _)| network.add_path(links, to));
+            PathChooser::new(route, paths.collect())
         };
         let routes =
             [chooser(&config.forward, End::Receiver), chooser(&config.reverse, End::Sender)];

@@ -53,6 +53,17 @@ fn commands_reach_each_other_only_over_the_path() {
 }
 
 #[test]
+fn packets_are_spread_over_the_ways_of_the_scenario() {
+    let set = ["bonded", "--set", "weights=[1, 1]", "--duration", "1500ms", "--left"];
+    let send =
+        "exec bash -c 'exec 3<>/dev/udp/$UNRUFFLED_RIGHT/9; for n in 1 2 3 4; do echo >&3; done'";
+    let Some(output) = run(&[&set[..], &[send]].concat()) else { return };
+    let text = error(&output);
+    assert!(text.contains("left to right  4 packets"), "{text}");
+    assert!(text.contains("\n    50.0 % by home m1 pop, 50.0 % by home m2 pop\n"), "{text}");
+}
+
+#[test]
 fn standard_output_belongs_to_the_commands() {
     let line = "echo $UNRUFFLED_LEFT $UNRUFFLED_RIGHT";
     let Some(output) = run(&["in-order", "--left", line]) else { return };
@@ -136,7 +147,14 @@ fn invalid_arguments_are_refused_in_one_line() {
     for (arguments, expected) in [
         (vec!["no-such-scenario"], "no such scenario"),
         (vec!["in-order", "--set", "queue=0"], "--set: link.bottleneck.queue: expected"),
-        (vec!["spray"], "spray:19: topology.kind: expected chain: real packets cross links in a"),
+        (
+            vec!["spray", "--set", "ways=host leaf s5 far-leaf peer"],
+            "--set: traffic.flow.ways: no node s5: expected names among: host, leaf, s1, far-leaf",
+        ),
+        (
+            vec!["spray", "--set", "ways=host far-leaf peer"],
+            "--set: traffic.flow.ways: \"host far-leaf peer\": expected links all along, none from host",
+        ),
         (
             vec!["in-order", "--set", "duration=2s"],
             "--set: duration: not about the path: expected a key of [link.NAME] or [path]",

@@ -182,12 +182,37 @@ fn invalid_arguments_are_refused_in_one_line() {
 fn an_invalid_file_is_refused_with_the_file_and_the_key() {
     let chain = "name = 'x'\nduration = '1 s'\nvariants = ['sack']\n[path]\nhops = ['a']\n\
                  [link.a]\nrate = '1 Mbit/s'\ndelay = '1 ms'\n[[traffic]]\nname = 'one'\n";
-    let network = chain.replace("[path]\n", "[topology]\nkind = 'parking-lot'\n");
+    let bond = "name = 'x'\nduration = '1 s'\nvariants = ['sack']\n[topology]\nkind = 'explicit'\n\
+                [link.a]\nfrom = 'l'\nto = 'm'\ndelay = '1 ms'\n\
+                [link.b]\nfrom = 'm'\nto = 'r'\nrate = '1 Mbit/s'\ndelay = '1 ms'\n\
+                [link.c]\nfrom = 'l'\nto = 'r'\nrate = '1 Mbit/s'\ndelay = '1 ms'\n\
+                [[traffic]]\nname = 'one'\nfrom = 'l'\nto = 'r'\n";
+    let expected = "expected l: real packets travel between the ends of one";
     for (text, arguments, expected) in [
         (
-            format!("{network}from = 'r1'\nto = 'r2'\n"),
+            format!("{bond}[[traffic]]\nname = 'cross'\nfrom = 'm'\nto = 'r'\n"),
             &[][..],
-            "my.toml:5: topology.kind: expected chain: real packets cross links in a row",
+            format!("my.toml:26: traffic.cross.from: {expected}").as_str(),
+        ),
+        (
+            format!("{bond}ways = ['l r', 'l n r']\n"),
+            &[],
+            "my.toml:24: traffic.one.ways: no node n: expected names among: l, m, r",
+        ),
+        (
+            format!("{bond}ways = ['l m']\n"),
+            &[],
+            "my.toml:24: traffic.one.ways: \"l m\": expected names from l to r, with spaces",
+        ),
+        (
+            format!("{bond}ways = ['l r', 'l m r']\nweights = [1]\n"),
+            &[],
+            "my.toml:25: traffic.one.weights: expected a list of 2 numbers",
+        ),
+        (
+            format!("{chain}to = 'r2'\n[[traffic]]\nname = 'two'\nfrom = 'r2'\nto = 'r1'\n"),
+            &["--together", "--variants=sack"],
+            "my.toml: traffic.two.from: a race has only the ends of the first traffic",
         ),
         (format!("{chain}count = 2\n"), &[], "my.toml: traffic: expected --together beside it"),
         (

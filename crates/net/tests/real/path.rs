@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use unruffled_net::{Report, SeededLink};
+use unruffled_net::{DirectedLink, Paths, Report, SeededLink, SourceRoutes};
 use unruffled_path::{
     Applies, Direction, Distribution, Impairment, Link, LinkConfig, Trace, Varying,
 };
@@ -172,6 +172,37 @@ fn a_transfer_survives_loss_and_doubling_over_both_ip_versions() {
     }
     let counts = emulator.stop().forward.counts;
     assert!(counts.lost > 0 && counts.duplicated > 0, "{counts:?}");
+}
+
+/// Data take links 0 and 1, acknowledgements 2, 1 and 3. One thread carries both.
+#[test]
+fn a_transfer_survives_a_link_that_data_and_acknowledgements_share() {
+    const OCTETS: usize = 300_000;
+    let Some(pair) = pair() else { return };
+    let links = [1, 2, 3, 4].map(|delay| {
+        let link = hop(Some(0.5), delay, vec![]);
+        DirectedLink { link, direction: Direction::Forward }
+    });
+    let source =
+        SourceRoutes { port: 0, forward: vec![0, 1].into(), reverse: vec![2, 1, 3].into() };
+    let paths = Paths { links: links.to_vec(), sources: vec![source] };
+    let emulator = pair.emulate(paths, None).expect("starts");
+    let listener = at(&pair.right, || TcpListener::bind((pair.right.v4, 80)).expect("a port"));
+    let received = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let connect = || TcpStream::connect((pair.right.v4, 80)).expect("connects");
+            at(&pair.left, connect).write_all(&vec![7; OCTETS]).expect("is sent");
+        });
+        let mut received = Vec::new();
+        let (mut stream, _) = listener.accept().expect("a connection");
+        stream.read_to_end(&mut received).expect("is received");
+        received
+    });
+    assert!(received.len() == OCTETS && received.iter().all(|octet| *octet == 7));
+    let report = emulator.stop();
+    let [data, acks] = [&report.forward, &report.reverse].map(|lane| lane.counts.delivered);
+    assert!(data > 200 && acks > 50, "{data} and {acks}");
+    assert_eq!(report.forward.taken, [[report.forward.counts.offered]]);
 }
 
 #[test]

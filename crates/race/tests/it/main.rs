@@ -9,3 +9,4 @@ mod paths;
 mod claims;
 mod ground_truth;
 mod race;
+mod simulator;

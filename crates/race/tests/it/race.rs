@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use unruffled_lab::Scenario;
 use unruffled_lab::record::RunRow;
 use unruffled_race::{
-    Competitor, Course, Error, Finished, Length, Recording, Resequence, ResequencerPlace,
+    Competitor, Course, Error, Finished, Length, Recording, Resequence, ResequencerPlace, field,
 };
 
 /// Returns a path that is fast enough for short tests, with some keys changed.
@@ -215,6 +215,89 @@ fn senders_that_run_together_share_the_path() {
     assert!(sent.iter().all(|&n| n > 100 && n < 15_000), "{sent:?}");
     let shares = finished.comparison.notes.iter().find(|note| note.starts_with("shares of"));
     assert!(shares.is_some_and(|s| s.contains("kernel-cubic") && s.contains("sack")), "{shares:?}");
+}
+
+/// Returns a path over two lines that meet before the last link, with these keys of the traffic.
+fn two_lines(delays: [&str; 2], traffic: &str) -> Scenario {
+    let [near, far] = delays;
+    let text = format!(
+        "duration = '5 s'\nvariants = ['sack']\n[tcp]\nmin_rto = '200 ms'\n\
+         [topology]\nkind = 'explicit'\n\
+         [link.l0]\nfrom = 'a'\nto = 'm0'\nrate = '20 Mbit/s'\ndelay = '{near}'\nqueue = 100\n\
+         [link.l1]\nfrom = 'a'\nto = 'm1'\nrate = '20 Mbit/s'\ndelay = '{far}'\nqueue = 100\n\
+         [link.e0]\nfrom = 'm0'\nto = 'g'\ndelay = '0 ms'\n\
+         [link.e1]\nfrom = 'm1'\nto = 'g'\ndelay = '0 ms'\n\
+         [link.last]\nfrom = 'g'\nto = 'b'\ndelay = '1 ms'\n\
+         [[traffic]]\nname = 'flow'\nfrom = 'a'\nto = 'b'\nways = ['a m0 g b', 'a m1 g b']\n{traffic}"
+    );
+    Scenario::parse("test", &text, &[]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Returns the shares of the two ways in the notes of a race, in per cent.
+fn shares_of_ways(finished: &Finished) -> Vec<f64> {
+    let notes = &finished.comparison.notes;
+    let note = notes.iter().find_map(|note| note.strip_prefix("packets of data: "));
+    let note = note.unwrap_or_else(|| panic!("no shares of the ways in {notes:?}"));
+    assert!(note.ends_with(" % by a m1 g b"), "{note}");
+    let shares = note.split(", ").filter_map(|share| share.split(' ').next()?.parse().ok());
+    shares.collect()
+}
+
+#[test]
+fn packets_are_spread_over_the_ways_by_their_weights() {
+    for (traffic, tolerance) in [
+        ("weights = [3, 1]\n", 0.1),
+        ("weights = [3, 1]\nspread = 'runs'\n", 0.3),
+        // 1500 packets at random have a standard deviation of 1.1 %.
+        ("weights = [3, 1]\nspread = 'random'\n", 5.0),
+    ] {
+        let scenario = two_lines(["5 ms", "5 ms"], traffic);
+        let competitors = [kernels(&["cubic"]), ours(&scenario, &["rack"])].concat();
+        let course = Course { length: Length::Bytes(1_000_000), ..course(&scenario, &competitors) };
+        let Some(finished) = run(&course) else { return };
+        let shares = shares_of_ways(&finished);
+        assert!((shares[0] - 75.0).abs() <= tolerance && shares.len() == 2, "{traffic}{shares:?}");
+        assert!(finished.comparison.scenario_toml.contains("a m1 g b"), "the command repeats it");
+    }
+}
+
+/// Each group has its own way, and both lines are in use.
+#[test]
+fn senders_that_run_together_take_the_ways_of_their_groups() {
+    let mut scenario = two_lines(["5 ms", "5 ms"], "");
+    let mut other = scenario.traffic[0].clone();
+    scenario.traffic[0].ways.truncate(1);
+    other.name = "other".to_owned();
+    other.ways.remove(0);
+    other.sender = Some("rack".to_owned());
+    scenario.traffic.push(other);
+    let competitors = field("test", &scenario, kernels(&["cubic"])).expect("can be raced");
+    let length = Length::Time(Duration::from_secs(2));
+    let course = Course { together: true, length, ..course(&scenario, &competitors) };
+    let Some(finished) = run(&course) else { return };
+    let shares = shares_of_ways(&finished);
+    assert!(shares.iter().all(|share| *share > 25.0), "{shares:?}");
+    // More than the 20 Mb/s of one line.
+    let all: f64 = rows(&finished).iter().map(|row| row.flow.goodput_bps).sum();
+    assert!(all > 22e6, "{all}");
+}
+
+/// The far line takes 40 ms longer. Without the gateway, the kernel takes late packets for lost.
+#[test]
+fn a_gateway_behind_the_node_where_two_lines_meet_restores_order() {
+    let mut scenario = two_lines(["5 ms", "45 ms"], "");
+    let competitors = kernels(&["reno"]);
+    let mut retransmissions = |resequence| {
+        // Without losses by full queues.
+        scenario.network.links[..2].iter_mut().for_each(|link| link.link.queue = None);
+        scenario.network.links[4].resequence = resequence;
+        let course = Course { length: Length::Bytes(2_000_000), ..course(&scenario, &competitors) };
+        let finished = run(&course)?;
+        Some(rows(&finished)[0].flow.sending.retransmits)
+    };
+    let Some(without) = retransmissions(None) else { return };
+    let Some(with) = retransmissions(Some(unruffled_resequence::Config::default())) else { return };
+    assert!(without > 100 && with < without / 4, "{with} with a gateway, {without} without");
 }
 
 #[test]

@@ -300,17 +300,28 @@ fn an_impairment_after_the_end_is_no_episode() {
 }
 
 #[test]
-fn real_packets_cross_only_a_chain_and_another_network_is_rejected_at_its_key() {
-    let refused = |overrides: &[String]| {
-        let refused = Scenario::parse_for_real_packets("my.toml", SHARED, overrides);
-        refused.expect_err("a dumbbell is no chain").to_string()
+fn traffic_between_other_ends_than_the_first_is_rejected_for_real_packets() {
+    let read = |text: &str, overrides: &[String]| {
+        Scenario::parse_for_real_packets("my.toml", text, overrides).map_err(|e| e.to_string())
     };
-    let expected = "topology.kind: expected chain: real packets cross links in a row (path.hops)";
-    assert_eq!(refused(&[]), format!("my.toml:5: {expected}"));
-    let set = ["topology.kind=parking-lot", "topology.hops=bottleneck"].map(str::to_owned);
-    assert_eq!(refused(&set), format!("--set: {expected}"));
-    let half_late = Scenario::text("half-late").expect("is built in");
-    assert!(Scenario::parse_for_real_packets("half-late", &half_late, &[]).is_ok());
+    let accepted = read(SHARED, &[]).expect("all traffic of a dumbbell has the same ends");
+    assert!(accepted.hops.is_empty());
+    let lot = "duration = '1 s'\nvariants = ['sack']\ntopology.kind = 'parking-lot'\n\
+               topology.hops = ['a', 'b']\nlink.a.delay = '1 ms'\nlink.b.delay = '1 ms'\n\
+               [[traffic]]\nname = 'through'\n[[traffic]]\nname = 'cross'\n";
+    let expected = "expected r1: real packets travel between the ends of through";
+    for (keys, expected) in [
+        ("from = 'r2'\n", format!("my.toml:11: traffic.cross.from: {expected}")),
+        ("to = 'r2'\n", format!("my.toml:11: traffic.cross.to: {}", expected.replace("r1", "r3"))),
+        ("from = 'r3'\nto = 'r1'\n", format!("my.toml:11: traffic.cross.from: {expected}")),
+    ] {
+        assert_eq!(read(&format!("{lot}{keys}"), &[]), Err(expected));
+    }
+    let set = ["traffic.cross.from=r2".to_owned()];
+    let refused = read(&format!("{lot}count = 2\n"), &set).expect_err("other ends");
+    assert_eq!(refused, format!("--set: traffic.cross.from: {expected}"));
+    let chain = lot.replace("topology.kind = 'parking-lot'\ntopology.hops", "path.hops");
+    assert!(read(&format!("{chain}from = 'r2'\n"), &[]).is_ok(), "the path of a chain is clear");
 }
 
 #[test]
