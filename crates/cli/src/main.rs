@@ -73,6 +73,7 @@ enum Command {
     /// Compare senders at many points: lists, ranges and samples of any keys of a scenario
     Sweep(sweep::Arguments),
     /// List the paths that ship with the command, show one, or write it as a file of your own
+    #[command(alias = "scenario")]
     Scenarios(scenarios::Arguments),
     /// Show, export or remove the results that `reproduce` and `sweep` keep
     Store(store::Arguments),

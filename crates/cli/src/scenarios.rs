@@ -21,6 +21,10 @@ pub(crate) struct Arguments {
     #[arg(long, num_args = 1..=2, value_names = ["NAME", "FILE"])]
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     save: Option<Vec<String>>,
+    /// Print a scenario with what netem does: in-order with the options of a tc command line, such as "delay
+    /// 10ms reorder 25% 50%"
+    #[arg(long, value_name = "OPTIONS", conflicts_with_all = ["show", "save", "json"])]
+    netem: Option<String>,
     /// Replace an existing file
     #[arg(long, requires = "save")]
     force: bool,
@@ -40,6 +44,9 @@ fn execute(arguments: &Arguments) -> Result<Printed, Error> {
     if let Some(save) = &arguments.save {
         save_as(save, arguments.force)?;
         return Ok(Printed::People(String::new()));
+    }
+    if let Some(options) = &arguments.netem {
+        return netem(options).map(Printed::Data);
     }
     if let Some(name) = &arguments.show {
         let text = Scenario::text(name)?;
@@ -66,6 +73,19 @@ fn listing() -> Result<String, Error> {
         text += &output::hanging(&format!("{name:width$}  "), &title, columns());
     }
     Ok(text)
+}
+
+/// Returns the scenario `in-order` with netem on the way of the data.
+fn netem(options: &str) -> Result<String, Error> {
+    let options = options.split_whitespace().collect::<Vec<_>>().join(" ");
+    let overrides = [
+        "name=netem".to_owned(),
+        format!("title=netem {options}"),
+        format!("link.bottleneck.netem={options}"),
+    ];
+    let flags = [("link.bottleneck.netem", "--netem")];
+    let scenario = Scenario::load("in-order", &overrides).map_err(|error| error.by_flag(&flags))?;
+    Ok(scenario.to_toml(&[]))
 }
 
 /// Writes the scenario `save[0]` to the file `save[1]`, or to its default name.

@@ -16,7 +16,7 @@ fn a_misspelt_name_is_refused_with_a_suggestion_everywhere() {
     for (arguments, meant) in [
         (&["compar"][..], "compare"),
         (&["Compare"], "compare"),
-        (&["scenario"], "scenarios"),
+        (&["scenaros"], "scenarios"),
         (&["half-late"], "unruffled compare half-late"),
         (&["mine.toml"], "unruffled compare mine.toml"),
         (&["slow.pcap"], "unruffled analyze slow.pcap"),

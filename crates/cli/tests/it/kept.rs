@@ -110,6 +110,21 @@ fn a_capture_of_another_program_and_a_report_are_not_one_of_ours() {
 }
 
 #[test]
+fn a_command_line_of_netem_becomes_a_scenario() {
+    let folder = folder();
+    let toml = prints(&folder, &["scenario", "--netem", "delay 10ms  reorder 25% 50%"]);
+    assert!(toml.starts_with("name = \"netem\"\n"), "{toml}");
+    assert!(toml.contains("netem = \"delay 10ms reorder 25% 50%\"\n"), "{toml}");
+    write(&folder, "netem.toml", &toml);
+    let run = ["compare", "netem.toml", "--variants", "sack", "--duration", "2 s", "--no-report"];
+    assert!(prints(&folder, &run).contains("sack"));
+    let line = refusal(&folder, &["scenarios", "--netem", "delay 10ms slot 1ms"]);
+    let expected = "unruffled: --netem: link.bottleneck.netem: expected delay, distribution, loss, \
+                    duplicate, corrupt, reorder, gap, rate or limit, found \"slot\"";
+    assert!(line.starts_with(expected), "{line}");
+}
+
+#[test]
 fn built_in_scenarios_are_listed_shown_and_saved_for_changes() {
     let folder = folder();
     let list = prints(&folder, &["scenarios"]);
