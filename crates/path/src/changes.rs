@@ -150,7 +150,7 @@ impl Changes {
             let periods = (bits / self.bits).floor();
             bits -= periods * self.bits;
             let every = self.every.unwrap_or_default().as_secs_f64();
-            now = now + Duration::from_secs_f64(periods * every);
+            now += Duration::from_secs_f64(periods * every);
         }
         let (mut row, mut within) = self.row_at(now);
         // Rounding may leave less than a bit of a whole period, so two periods are enough.
@@ -162,7 +162,7 @@ impl Changes {
                 return now + Duration::from_secs_f64(bits / rate.bps());
             }
             bits -= available;
-            now = now + Duration::from_nanos(self.end_of(row).as_nanos() - within.as_nanos());
+            now += Duration::from_nanos(self.end_of(row).as_nanos() - within.as_nanos());
             row = (row + 1) % self.rows.len();
             within = self.rows[row].at;
         }

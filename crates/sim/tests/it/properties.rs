@@ -274,7 +274,7 @@ fn table() -> impl Strategy<Value = Varying> {
             let rate = if i == 0 { log.or(Some(6.0)) } else { log };
             let rate = rate.and_then(|log: f64| Rate::from_bps(10_f64.powf(log)));
             let change = Change { at, rate, delay };
-            at = at + Duration::from_millis(length);
+            at += Duration::from_millis(length);
             change
         });
         let rows = rows.collect();
