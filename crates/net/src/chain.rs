@@ -5,8 +5,8 @@
 //! offered to the next link in the order of their arrival. They are offered *at* the instant at which they
 //! were due, even if [`Chain::take`] is called later, so lateness does not accumulate over hops.
 //!
-//! A link may have a resequencer at its far end. Packets wait until they arrive there, pass through it in
-//! the order of their arrival, and go on when it releases them.
+//! A link may have a gateway at its far end. Packets wait until they arrive there, pass through it in the
+//! order of their arrival, and go on when it releases them.
 
 mod gateway;
 
@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use unruffled_path::{
-    ConfigError, Direction, DropCause, Link, LinkConfig, Outcome, Packet, Ticket, Verdict,
+    ConfigError, Direction, DropCause, Leaving, Link, LinkConfig, Outcome, Packet, Ticket, Verdict,
 };
 use unruffled_resequence::{Config as Resequence, Counters as Resequenced, Packet as Facts};
 use unruffled_units::Instant;
@@ -73,6 +73,21 @@ pub struct Counts {
     pub duplicated: u64,
     /// Packets that a queue marked with CE, counted once for each queue.
     pub marked: u64,
+    /// Packets that an anti-replay window dropped at the far end of a link.
+    pub replay_drops: u64,
+    /// Packets that a limit on ranges dropped at the far end of a link.
+    pub range_drops: u64,
+}
+
+impl Counts {
+    fn record_drop(&mut self, cause: DropCause) {
+        match cause {
+            DropCause::Queue => self.dropped += 1,
+            DropCause::Loss => self.lost += 1,
+            DropCause::Replay => self.replay_drops += 1,
+            DropCause::Ranges => self.range_drops += 1,
+        }
+    }
 }
 
 /// Packets of type `P` on one direction of a path.
@@ -92,7 +107,7 @@ pub struct Chain<P> {
     shown: Vec<(Instant, P)>,
 }
 
-/// A link, and the resequencer at its far end.
+/// A link, and the gateway at its far end.
 #[derive(Debug)]
 struct Hop<P> {
     link: Link,
@@ -114,7 +129,7 @@ enum Next {
     Hop(usize),
     /// This hop damaged it and may send it again.
     Again(usize, Ticket),
-    /// The packet arrives at the resequencer of this hop.
+    /// The packet arrives at the gateway of this hop.
     Gateway(usize),
 }
 
@@ -123,6 +138,8 @@ enum Next {
 struct Crossing<P> {
     /// Number of the packet in the order of entry, from 1.
     number: u64,
+    /// Number of the packet on the link that it crosses; see [`Link::offered`].
+    number_on_link: u64,
     bytes: u32,
     packet: P,
 }
@@ -136,7 +153,7 @@ impl<P: Carried> Chain<P> {
         let hop = |hop: &SeededLink| {
             let link = Link::new(&hop.link, direction, hop.seed)?;
             let bounds = hop.resequence.filter(|_| direction == Direction::Forward);
-            let gateway = bounds.map(|bounds| Box::new(Gateway::new(bounds)));
+            let gateway = Gateway::new(&hop.link.exit, bounds).map(Box::new);
             Ok(Hop { link, gateway })
         };
         let mut hops = hops.iter().map(hop).collect::<Result<Vec<_>, _>>()?;
@@ -175,7 +192,7 @@ impl<P: Carried> Chain<P> {
     pub fn offer(&mut self, packet: P, bytes: u32, now: Instant) {
         self.counts.offered += 1;
         let number = self.counts.offered;
-        self.cross(Crossing { number, bytes, packet }, 0, now);
+        self.cross(Crossing { number, number_on_link: 0, bytes, packet }, 0, now);
     }
 
     /// Returns the time of the next event on the path, if any.
@@ -185,7 +202,7 @@ impl<P: Carried> Chain<P> {
         arrival.into_iter().chain(timeout).min()
     }
 
-    /// Returns the time at which the next wait in a resequencer ends, and its hop.
+    /// Returns the time at which the next wait in a gateway ends, and its hop.
     fn timeout(&self) -> Option<(Instant, usize)> {
         let gateways = self.hops.iter().enumerate();
         let gateways =
@@ -216,12 +233,11 @@ impl<P: Carried> Chain<P> {
                     continue;
                 }
                 Next::Gateway(hop) => {
-                    match first.packet.packet.facts() {
-                        Some(facts) => self.gateway(hop, |gateway| {
-                            gateway.arrive(&facts, first.packet, first.due)
-                        }),
-                        None => self.wait(first.packet, Next::Hop(hop + 1), first.due),
-                    }
+                    let facts = first.packet.packet.facts();
+                    self.gateway(hop, |gateway| {
+                        let number = first.packet.number_on_link;
+                        gateway.arrive(facts, number, first.packet, first.due)
+                    });
                     continue;
                 }
                 Next::Hop(next) => next,
@@ -247,7 +263,7 @@ impl<P: Carried> Chain<P> {
 
     /// Returns the counts of the resequencers, in the order in which packets cross them.
     pub fn resequenced(&self) -> Vec<Resequenced> {
-        self.hops.iter().filter_map(|hop| Some(hop.gateway.as_ref()?.counters())).collect()
+        self.hops.iter().filter_map(|hop| hop.gateway.as_ref()?.counters()).collect()
     }
 
     /// Moves the packet to hop `next` at `at`, and on while links keep order.
@@ -256,6 +272,7 @@ impl<P: Carried> Chain<P> {
             let ect = packet.packet.is_ect();
             let offered = Packet { bytes: packet.bytes, direction: self.direction, ect };
             let outcome = hop.link.offer_packet(offered, at);
+            packet.number_on_link = hop.link.offered();
             if outcome.marked {
                 packet.packet.mark();
                 self.counts.marked += 1;
@@ -275,8 +292,7 @@ impl<P: Carried> Chain<P> {
     /// Handles the outcome of the packet at `hop`.
     fn travel(&mut self, packet: Crossing<P>, hop: usize, outcome: Outcome) {
         let arrival = match outcome.verdict {
-            Verdict::Drop(DropCause::Queue) => return self.counts.dropped += 1,
-            Verdict::Drop(DropCause::Loss) => return self.counts.lost += 1,
+            Verdict::Drop(cause) => return self.counts.record_drop(cause),
             Verdict::Held { until, ticket } => {
                 return self.wait(packet, Next::Again(hop, ticket), until);
             }
@@ -294,12 +310,15 @@ impl<P: Carried> Chain<P> {
         self.wait(packet, next, arrival);
     }
 
-    /// Calls `act` with the resequencer of `hop`, and passes on what it releases.
+    /// Calls `act` with the gateway of `hop`, and handles the packets that leave it.
     fn gateway(&mut self, hop: usize, act: impl FnOnce(&mut Gateway<Crossing<P>>) -> Instant) {
         let Some(mut gateway) = self.hops[hop].gateway.take() else { return };
         let at = act(&mut gateway);
-        while let Some(packet) = gateway.release() {
-            self.wait(packet, Next::Hop(hop + 1), at);
+        while let Some(leaving) = gateway.release() {
+            match leaving {
+                Leaving::Passes(packet) => self.wait(packet, Next::Hop(hop + 1), at),
+                Leaving::Dropped(_, cause) => self.counts.record_drop(cause),
+            }
         }
         self.hops[hop].gateway = Some(gateway);
     }

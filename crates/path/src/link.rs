@@ -9,7 +9,8 @@ use crate::impairment::{Crossing, Fate, Stage};
 use crate::resend::{Pending, Resender};
 use crate::transmitter::{Transmission, Transmitter};
 use crate::{
-    Applies, ConfigError, Direction, DropCause, Impairment, Outcome, Packet, Ticket, Verdict,
+    Applies, ConfigError, Direction, DropCause, ExitConfig, Impairment, Outcome, Packet, Ticket,
+    Verdict,
 };
 
 /// Configuration of a link. The default delivers everything immediately.
@@ -41,6 +42,8 @@ pub struct LinkConfig {
     pub mark_above: Option<MarkAbove>,
     /// Impairments after the bottleneck. Their order only determines which random numbers each draws.
     pub impairments: Vec<Impairment>,
+    /// Settings of the far end, for an [`Exit`](crate::Exit). The [`Link`] itself only numbers packets for it.
+    pub exit: ExitConfig,
 }
 
 impl LinkConfig {
@@ -88,6 +91,8 @@ pub struct Link {
     plain_limit: Option<usize>,
     /// Arrival of the last packet that took no detour.
     latest: Instant,
+    /// Number of packets offered, if the link is not plain.
+    offered: u64,
 }
 
 impl Link {
@@ -128,6 +133,7 @@ impl Link {
         let mut streams = Streams::new(seed);
         let mut resender = None;
         let mut has_resend = false;
+        config.exit.check().map_err(|error| error.within("exit"))?;
         for (index, impairment) in config.impairments.iter().enumerate() {
             let rng = streams.next_for(direction);
             let place = format_args!("impairments[{index}]");
@@ -146,7 +152,8 @@ impl Link {
         let is_plain = stages.is_empty()
             && resender.is_none()
             && config.red.is_none()
-            && config.mark_above.is_none();
+            && config.mark_above.is_none()
+            && config.exit.is_open();
         let limit = config.queue.map_or(usize::MAX, |limit| limit as usize);
         // Its stream follows those of the impairments, which therefore do not depend on the queue.
         let rng = || streams.next_for(direction);
@@ -159,6 +166,7 @@ impl Link {
             stages,
             resender,
             latest: Instant::ZERO,
+            offered: 0,
         })
     }
 
@@ -171,7 +179,8 @@ impl Link {
         Self { transmitter: self.transmitter.without_backlog(counted, allows_uniform), ..self }
     }
 
-    /// Returns whether the link has a drop-tail queue that marks nothing, and no impairments, like most links.
+    /// Returns whether the link has a drop-tail queue that marks nothing, no impairments, and packets leave
+    /// it as they arrive, like most links.
     pub fn is_plain(&self) -> bool {
         self.plain_limit.is_some()
     }
@@ -219,9 +228,10 @@ impl Link {
         Outcome { verdict, duplicate: false, detoured: false, marked: false, waited, departed }
     }
 
-    /// Offers a packet to a link with RED, marks or impairments.
+    /// Offers a packet to a link with RED, marks, impairments or an exit.
     #[inline(never)]
     fn offer_impaired(&mut self, packet: Packet, now: Instant) -> Outcome {
+        self.offered += 1;
         if self.resender.is_some() {
             self.resend_before(now);
         }
@@ -310,6 +320,13 @@ impl Link {
     /// Returns whether packets leave the link in the order in which they arrived, each at most once.
     pub fn keeps_order(&self) -> bool {
         self.resender.is_none() && self.stages.iter().all(Stage::keeps_order)
+    }
+
+    /// Returns the number of packets offered so far, and thereby the number of the last one, for an
+    /// [`Exit`](crate::Exit). A tunnel numbers packets at its entrance, so those that the queue drops have
+    /// numbers as well. A [plain](Self::is_plain) link does not count.
+    pub fn offered(&self) -> u64 {
+        self.offered
     }
 
     /// Returns the number of packets at the link after the last offer, including that packet if it was

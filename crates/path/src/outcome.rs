@@ -55,6 +55,10 @@ pub enum DropCause {
     Queue,
     /// The way after the bottleneck, which has sent the packet.
     Loss,
+    /// The anti-replay window at the far end: the packet was behind it, or had arrived before.
+    Replay,
+    /// The limit on ranges at the far end: the packet would have opened one more.
+    Ranges,
 }
 
 impl Outcome {

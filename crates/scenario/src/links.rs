@@ -1,5 +1,7 @@
 //! The links of a scenario file: by name, with the impairments of their packets.
 
+mod exits;
+
 use unruffled_path::{
     Applies, ConfigError, Distribution, Impairment, LinkConfig, MarkAbove, Red, Times,
 };
@@ -81,7 +83,8 @@ fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
             impairments.push(limited_in_time(k, &at, impairment)?);
         }
     }
-    Ok(LinkConfig { rate, delay, queue, red, mark_above, impairments })
+    let exit = exits::exit(k, at)?;
+    Ok(LinkConfig { rate, delay, queue, red, mark_above, impairments, exit })
 }
 
 /// Reads the RED queue of a link of this `rate`, if the file has the table.
@@ -347,6 +350,7 @@ pub(super) fn in_words(link: &LinkConfig, resequence: Option<&Resequence>) -> St
         MarkAbove::Delay(delay) => format!("marks above {delay} of wait"),
     }));
     parts.extend(link.impairments.iter().map(impairment_in_words));
+    parts.extend(exits::in_words(&link.exit));
     parts.extend(resequence.map(resequence_in_words));
     parts.join(", ")
 }
