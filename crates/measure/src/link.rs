@@ -248,6 +248,7 @@ mod tests {
                 duplicate: false,
                 detoured: false,
                 marked: false,
+                late_by: 0,
                 waited: Duration::from_millis(n),
                 departed,
             };

@@ -140,6 +140,8 @@ struct Crossing<P> {
     number: u64,
     /// Number of the packet on the link that it crosses; see [`Link::offered`].
     number_on_link: u64,
+    /// Number of packets for which it waits at the far end of this link; see [`Outcome::late_by`].
+    late_by: u32,
     bytes: u32,
     packet: P,
 }
@@ -153,7 +155,7 @@ impl<P: Carried> Chain<P> {
         let hop = |hop: &SeededLink| {
             let link = Link::new(&hop.link, direction, hop.seed)?;
             let bounds = hop.resequence.filter(|_| direction == Direction::Forward);
-            let gateway = Gateway::new(&hop.link.exit, bounds).map(Box::new);
+            let gateway = Gateway::new(&hop.link, direction, bounds).map(Box::new);
             Ok(Hop { link, gateway })
         };
         let mut hops = hops.iter().map(hop).collect::<Result<Vec<_>, _>>()?;
@@ -192,7 +194,7 @@ impl<P: Carried> Chain<P> {
     pub fn offer(&mut self, packet: P, bytes: u32, now: Instant) {
         self.counts.offered += 1;
         let number = self.counts.offered;
-        self.cross(Crossing { number, number_on_link: 0, bytes, packet }, 0, now);
+        self.cross(Crossing { number, number_on_link: 0, late_by: 0, bytes, packet }, 0, now);
     }
 
     /// Returns the time of the next event on the path, if any.
@@ -235,7 +237,7 @@ impl<P: Carried> Chain<P> {
                 Next::Gateway(hop) => {
                     let facts = first.packet.packet.facts();
                     self.gateway(hop, |gateway| {
-                        let number = first.packet.number_on_link;
+                        let number = (first.packet.number_on_link, first.packet.late_by);
                         gateway.arrive(facts, number, first.packet, first.due)
                     });
                     continue;
@@ -290,7 +292,8 @@ impl<P: Carried> Chain<P> {
     }
 
     /// Handles the outcome of the packet at `hop`.
-    fn travel(&mut self, packet: Crossing<P>, hop: usize, outcome: Outcome) {
+    fn travel(&mut self, mut packet: Crossing<P>, hop: usize, outcome: Outcome) {
+        packet.late_by = outcome.late_by;
         let arrival = match outcome.verdict {
             Verdict::Drop(cause) => return self.counts.record_drop(cause),
             Verdict::Held { until, ticket } => {

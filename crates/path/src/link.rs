@@ -102,11 +102,7 @@ impl Link {
     ///
     /// When a value is out of its range; the error names it.
     pub fn new(config: &LinkConfig, direction: Direction, seed: u64) -> Result<Self, ConfigError> {
-        let carries = match direction {
-            Direction::Forward => Applies::Data,
-            Direction::Reverse => Applies::Acks,
-        };
-        Self::carrying(config, direction, carries, seed)
+        Self::carrying(config, direction, Applies::only(direction), seed)
     }
 
     /// Creates an idle link that carries the packets in `carries`.
@@ -134,11 +130,19 @@ impl Link {
         let mut resender = None;
         let mut has_resend = false;
         config.exit.check().map_err(|error| error.within("exit"))?;
+        let mut waits = false;
         for (index, impairment) in config.impairments.iter().enumerate() {
             let rng = streams.next_for(direction);
             let place = format_args!("impairments[{index}]");
             let stage =
                 Stage::new(impairment, carries, rng).map_err(|error| error.within(place))?;
+            if impairment.waits().is_some() {
+                if waits {
+                    let expected = "the only one that counts packets";
+                    return Err(ConfigError::new("by", expected, "a second").within(place));
+                }
+                waits = true;
+            }
             let Some((after, attempts)) = impairment.resends() else {
                 stages.extend(stage);
                 continue;
@@ -225,7 +229,8 @@ impl Link {
         }
         let Transmission { waited, departed } = self.transmitter.send(bytes, now);
         let verdict = Verdict::Deliver(departed + self.delay);
-        Outcome { verdict, duplicate: false, detoured: false, marked: false, waited, departed }
+        let (duplicate, detoured, marked, late_by) = (false, false, false, 0);
+        Outcome { verdict, duplicate, detoured, marked, late_by, waited, departed }
     }
 
     /// Offers a packet to a link with RED, marks, impairments or an exit.
@@ -291,6 +296,7 @@ impl Link {
             duplicate: false,
             detoured: false,
             marked,
+            late_by: 0,
             waited,
             departed,
         };
@@ -314,7 +320,9 @@ impl Link {
             self.latest = arrival;
         }
         let verdict = Verdict::Deliver(arrival);
-        Outcome { verdict, duplicate: fate.duplicated, detoured: !in_order, ..outcome }
+        let detoured = !in_order || fate.reordered;
+        let Fate { duplicated: duplicate, late_by, .. } = fate;
+        Outcome { verdict, duplicate, detoured, late_by, ..outcome }
     }
 
     /// Returns whether packets leave the link in the order in which they arrived, each at most once.

@@ -132,8 +132,9 @@ pub(crate) struct Network {
     hops: Vec<LinkState>,
     /// The gateways at the far ends of the links.
     gateways: Vec<Option<Box<Gateway>>>,
-    /// For each packet that has a link with an exit ahead, its number on this link.
-    numbers: Vec<u64>,
+    /// For each packet that has an exit ahead, its number on this link, and the number of packets for which
+    /// it waits there.
+    numbers: Vec<(u64, u32)>,
     /// Steps of all paths, one path after another.
     steps: Vec<Step>,
     packets: Vec<Packet>,
@@ -261,7 +262,7 @@ impl Network {
                 _ => {
                     self.packets[id as usize].step = step;
                     if exit {
-                        self.number(id, on);
+                        self.number(id, on, outcome.late_by);
                     }
                     return self.travel(id, on, at, outcome, queue, monitor);
                 }
@@ -388,6 +389,9 @@ impl Network {
         let place = hop.held.iter().position(|&(held, _)| held == id);
         let outcome = place.and_then(|place| hop.link.resume(hop.held.swap_remove(place).1));
         let Some(outcome) = outcome else { return Progress::Underway };
+        if let Some((_, late_by)) = self.numbers.get_mut(id as usize) {
+            *late_by = outcome.late_by;
+        }
         if self.watched {
             let Packet { flow, size, .. } = self.packets[id as usize];
             let (backlog, again, outcome) = (hop.link.backlog(), true, &outcome);

@@ -224,9 +224,9 @@ impl Simulation {
     /// Handles a packet that has arrived at a gateway.
     #[inline(never)]
     fn enter_gateway(&mut self, id: u32, monitor: &mut impl Monitor) {
-        let World { network, now, .. } = &mut self.world;
+        let World { network, queue, now, .. } = &mut self.world;
         let link = network.link_of(id);
-        if network.enter_exit(id, link, *now) {
+        if network.enter_exit(id, link, *now, queue) {
             self.leave_exit(link, monitor);
         } else {
             self.enter_resequencer(id, link, monitor);
@@ -270,6 +270,7 @@ impl Simulation {
     fn end_waits(&mut self, link: LinkId, monitor: &mut impl Monitor) {
         let World { network, queue, now, .. } = &mut self.world;
         network.end_waits(link, *now, queue);
+        self.leave_exit(link, monitor);
         self.release(link, monitor);
     }
 

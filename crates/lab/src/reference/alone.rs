@@ -204,6 +204,8 @@ fn may_lose(impairment: &Impairment) -> bool {
         | Impairment::Redrawn { .. }
         | Impairment::Overhead { .. }
         | Impairment::Replay { .. }
+        | Impairment::Behind { .. }
+        | Impairment::Early { .. }
         | Impairment::Duplicate { .. } => false,
         Impairment::Loss { .. }
         | Impairment::Periodic { .. }

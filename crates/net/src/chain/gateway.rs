@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use unruffled_path::{Arrival, Exit, ExitConfig, Leaving, Piece, Span};
+use unruffled_path::{Arrival, Direction, Exit, Leaving, LinkConfig, Piece, Span};
 use unruffled_resequence::{Config, Counters, Packet, Protocol, Resequencer, Role};
 use unruffled_units::Instant;
 
@@ -18,10 +18,14 @@ pub(super) struct Gateway<T> {
 }
 
 impl<T> Gateway<T> {
-    /// Creates the gateway of a link with this exit and the bounds of its resequencer. Returns `None` if
+    /// Creates the gateway of a link in `direction` with the bounds of its resequencer. Returns `None` if
     /// packets leave the link as they arrive.
-    pub(super) fn new(exit: &ExitConfig, bounds: Option<Config>) -> Option<Self> {
-        let exit = (!exit.is_open()).then(|| Exit::new(exit));
+    pub(super) fn new(
+        config: &LinkConfig,
+        direction: Direction,
+        bounds: Option<Config>,
+    ) -> Option<Self> {
+        let exit = Exit::new(config, direction);
         if exit.is_none() && bounds.is_none() {
             return None;
         }
@@ -29,12 +33,13 @@ impl<T> Gateway<T> {
         Some(Self { exit, resequencer, leaving: VecDeque::new(), latest: Instant::ZERO })
     }
 
-    /// Takes a packet that arrives at `at` and was the link's packet `number`, and returns the time at which
-    /// packets are released. A packet without `facts` passes the resequencer at once.
+    /// Takes a packet that arrives at `at`, and returns the time at which packets are released. `number` is
+    /// the packet's number on the link, and the number of packets for which it waits. A packet without
+    /// `facts` passes the resequencer at once.
     pub(super) fn arrive(
         &mut self,
         facts: Option<Packet>,
-        number: u64,
+        (number, late_by): (u64, u32),
         packet: T,
         at: Instant,
     ) -> Instant {
@@ -42,7 +47,8 @@ impl<T> Gateway<T> {
         match &mut self.exit {
             Some(exit) => {
                 let piece = if exit.reads_pieces() { facts.as_ref().and_then(piece) } else { None };
-                exit.handle(Arrival { number, piece }, (facts, packet), self.latest);
+                let arrival = Arrival { number, late_by, piece };
+                exit.handle(arrival, (facts, packet), self.latest);
                 self.leave_exit();
             }
             None => self.resequence(facts, packet),
@@ -73,6 +79,10 @@ impl<T> Gateway<T> {
     /// Ends the waits that are over at `at`, and returns the time at which packets are released.
     pub(super) fn end_waits(&mut self, at: Instant) -> Instant {
         self.latest = self.latest.max(at);
+        if let Some(exit) = &mut self.exit {
+            exit.handle_timeout(self.latest);
+            self.leave_exit();
+        }
         if let Some(resequencer) = &mut self.resequencer {
             resequencer.handle_timeout(self.latest);
         }
@@ -82,8 +92,9 @@ impl<T> Gateway<T> {
     /// Returns the time at which [`end_waits`](Self::end_waits) is due, if any packet is held. A wait that
     /// a packet cut short is due at once.
     pub(super) fn timeout(&self) -> Option<Instant> {
+        let exit = self.exit.as_ref().and_then(Exit::poll_timeout);
         let resequencer = self.resequencer.as_ref().and_then(Resequencer::poll_timeout);
-        resequencer.map(|at| at.max(self.latest))
+        exit.into_iter().chain(resequencer).min().map(|at| at.max(self.latest))
     }
 
     /// Returns the next packet that goes on or is dropped.
@@ -119,7 +130,7 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
     use proptest::prelude::*;
-    use unruffled_path::{Applies, Direction, Impairment, LinkConfig, ReplayWindow};
+    use unruffled_path::{Applies, ExitConfig, Impairment, ReplayWindow};
     use unruffled_resequence::{Flow, Protocol, Role};
     use unruffled_units::{Duration, Rate};
 

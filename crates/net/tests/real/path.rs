@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use unruffled_net::{Report, SeededLink};
 use unruffled_path::{
-    Applies, Direction, Distribution, Exit, ExitConfig, Impairment, Leaving, Link, LinkConfig,
-    ReplayWindow, Verdict,
+    Advance, Applies, Chosen, Direction, Distribution, Exit, ExitConfig, Impairment, Leaving, Link,
+    LinkConfig, ReplayWindow, Verdict,
 };
 
 use crate::common::{Arrival, at, hop, pair, pair_of, send};
@@ -139,15 +139,58 @@ fn the_emulator_drops_the_packets_that_the_simulated_replay_window_drops() {
         })
         .collect();
     arrivals.sort();
-    let mut exit = Exit::new(&hop.link.exit);
+    let mut exit = Exit::new(&hop.link, Direction::Forward).expect("has a window");
     for (at, number) in arrivals {
-        exit.handle(unruffled_path::Arrival { number, piece: None }, (), at);
+        exit.handle(unruffled_path::Arrival { number, late_by: 0, piece: None }, (), at);
     }
     let leaving = std::iter::from_fn(|| exit.poll());
     let expected = leaving.filter(|l| matches!(l, Leaving::Dropped(..))).count() as u64;
     assert!(expected > 200, "{expected}");
     let off = counts.replay_drops.abs_diff(expected) as f64 / expected as f64;
     assert!(off < 0.02, "{} dropped, {expected} expected", counts.replay_drops);
+}
+
+/// The order of real packets is that of the virtual ones, except where the machine delivers a packet so late
+/// that its wait ends first.
+#[test]
+fn the_emulator_lets_as_many_packets_overtake_as_the_simulated_link() {
+    const PACKETS: u32 = 2000;
+    let at_most = unruffled_units::Duration::from_millis(200);
+    let (applies, packets) = (Applies::Data, (5, 30));
+    let behind = Impairment::Behind { fraction: 0.1, packets, at_most, applies };
+    let by = Advance::Packets { count: 40, at_most };
+    let early = Impairment::Early { chosen: Chosen::Every(20), by, applies };
+    for impairment in [behind, early] {
+        let Some(pair) = pair() else { return };
+        let hop = hop(None, 1, vec![impairment]);
+        let emulator = pair.emulate(std::slice::from_ref(&hop), None).expect("starts");
+        let arrivals = send(&pair, PACKETS, Duration::from_micros(500));
+        let report = emulator.stop();
+        print_lateness(&report);
+
+        let mut link = Link::new(&hop.link, Direction::Forward, hop.seed).expect("makes sense");
+        let mut exit = Exit::new(&hop.link, Direction::Forward).expect("packets wait");
+        let mut expected = Vec::new();
+        for n in 0..PACKETS {
+            let now = unruffled_units::Instant::from_nanos(u64::from(n) * 500_000);
+            let late_by = link.offer(1000, Direction::Forward, now).late_by;
+            let number = link.offered();
+            exit.handle(unruffled_path::Arrival { number, late_by, piece: None }, n, now);
+            expected.extend(std::iter::from_fn(|| exit.poll()));
+        }
+        exit.handle_timeout(unruffled_units::Instant::MAX);
+        expected.extend(std::iter::from_fn(|| exit.poll()));
+        let expected: Vec<u32> = expected
+            .into_iter()
+            .map(|leaving| match leaving {
+                Leaving::Passes(n) => n,
+                Leaving::Dropped(n, cause) => panic!("{n}: {cause:?}"),
+            })
+            .collect();
+        assert_eq!(arrivals.len(), PACKETS as usize);
+        let same = numbers(&arrivals).iter().zip(&expected).filter(|(a, b)| a == b).count();
+        assert!(same as f64 > 0.98 * f64::from(PACKETS), "{same} of {PACKETS}");
+    }
 }
 
 #[test]

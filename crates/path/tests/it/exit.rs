@@ -1,11 +1,11 @@
-//! Far ends of links: anti-replay windows of programs, and limits on ranges.
+//! Far ends of links: anti-replay windows of programs, limits on ranges, and packets that wait for others.
 
 use std::collections::{BTreeSet, HashSet};
 
 use proptest::prelude::*;
 use unruffled_path::{
-    Arrival, Direction, DropCause, Exit, ExitConfig, Leaving, Link, LinkConfig, Piece, ReplayRule,
-    ReplayWindow, Span,
+    Advance, Applies, Arrival, Chosen, Direction, DropCause, Exit, ExitConfig, Impairment, Leaving,
+    Link, LinkConfig, Piece, ReplayRule, ReplayWindow, Span, Verdict,
 };
 use unruffled_units::{Duration, Instant, Rate};
 
@@ -21,6 +21,11 @@ fn preset(name: &str) -> ExitConfig {
     replay(ReplayWindow::named(name).expect("a program"))
 }
 
+fn exit<T>(exit: ExitConfig) -> Exit<T> {
+    let config = LinkConfig { exit, ..LinkConfig::default() };
+    Exit::new(&config, Direction::Forward).expect("something is checked")
+}
+
 /// Returns the numbers that pass, of packets that arrive 1 ms apart.
 fn passed(config: &ExitConfig, numbers: impl IntoIterator<Item = u64>) -> Vec<u64> {
     passed_at(config, numbers.into_iter().zip(0..).map(|(number, ms)| (number, at(ms))))
@@ -28,9 +33,9 @@ fn passed(config: &ExitConfig, numbers: impl IntoIterator<Item = u64>) -> Vec<u6
 
 /// Returns the numbers that pass, of packets that arrive at these times.
 fn passed_at(config: &ExitConfig, arrivals: impl IntoIterator<Item = (u64, Instant)>) -> Vec<u64> {
-    let mut exit = Exit::new(config);
+    let mut exit = exit(*config);
     for (number, now) in arrivals {
-        exit.handle(Arrival { number, piece: None }, number, now);
+        exit.handle(Arrival { number, late_by: 0, piece: None }, number, now);
     }
     let leaving = std::iter::from_fn(|| exit.poll());
     leaving
@@ -172,10 +177,10 @@ fn a_window_of_no_packets_is_an_error() {
 /// Returns whether each of these pieces of one flow passes, given as first octet and length.
 fn pieces(max: u32, pieces: &[(u32, u32)]) -> Vec<bool> {
     let config = ExitConfig { ranges: Some(max), ..ExitConfig::default() };
-    let mut exit = Exit::new(&config);
+    let mut exit = exit(config);
     let mut passes = |span| {
         let piece = Some(Piece { flow: 7, span });
-        exit.handle(Arrival { number: 1, piece }, (), at(0));
+        exit.handle(Arrival { number: 1, late_by: 0, piece }, (), at(0));
         matches!(exit.poll(), Some(Leaving::Passes(())))
     };
     assert!(passes(Span::Opens(u32::MAX - 999)), "the SYN");
@@ -206,9 +211,10 @@ fn a_packet_that_would_open_one_range_too_many_is_dropped() {
 #[test]
 fn flows_have_ranges_of_their_own_and_a_new_connection_starts_without_any() {
     let config = ExitConfig { ranges: Some(1), ..ExitConfig::default() };
-    let mut exit = Exit::new(&config);
+    let mut exit = exit(config);
     let mut passes = |flow, span| {
-        exit.handle(Arrival { number: 1, piece: Some(Piece { flow, span }) }, (), at(0));
+        let piece = Some(Piece { flow, span });
+        exit.handle(Arrival { number: 1, late_by: 0, piece }, (), at(0));
         matches!(exit.poll(), Some(Leaving::Passes(())))
     };
     let octets = |first| Span::Octets { first, len: 100 };
@@ -221,6 +227,156 @@ fn flows_have_ranges_of_their_own_and_a_new_connection_starts_without_any() {
     assert!(passes(2, Span::Closes));
     // Without a SYN, the first octets seen are taken as those in order.
     assert!(passes(2, octets(400)) && passes(2, octets(500)));
+}
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// A link without a rate or a delay on which packets wait for others.
+fn waiting(impairment: Impairment, exit: ExitConfig) -> LinkConfig {
+    LinkConfig { impairments: vec![impairment], exit, ..LinkConfig::default() }
+}
+
+/// Sends packets 1, 2 … a millisecond apart over a link and its far end. Returns the times in milliseconds
+/// and the numbers of those that pass until `end`.
+fn sent(config: &LinkConfig, packets: u64, end: u64) -> Vec<(u64, u64)> {
+    let mut link = Link::new(config, Direction::Forward, 1).expect("a valid link");
+    let mut exit = Exit::new(config, Direction::Forward).expect("the link has an exit");
+    let mut passed = Vec::new();
+    let mut poll = |exit: &mut Exit<u64>, now: Instant| {
+        while let Some(leaving) = exit.poll() {
+            if let Leaving::Passes(number) = leaving {
+                passed.push((now.as_nanos() / 1_000_000, number));
+            }
+        }
+    };
+    let mut arrivals = Vec::new();
+    for n in 1..=packets {
+        let outcome = link.offer(1000, Direction::Forward, at(n));
+        let Verdict::Deliver(arrival) = outcome.verdict else { continue };
+        arrivals.push((arrival, link.offered(), outcome.late_by));
+    }
+    arrivals.sort_by_key(|(arrival, ..)| *arrival);
+    let mut arrivals = arrivals.into_iter().peekable();
+    loop {
+        let arrival = arrivals.peek().map_or(at(end), |(arrival, ..)| *arrival);
+        match exit.poll_timeout() {
+            Some(due) if due < arrival => {
+                exit.handle_timeout(due);
+                poll(&mut exit, due);
+            }
+            _ => {
+                let Some((now, number, late_by)) = arrivals.next() else { break };
+                exit.handle(Arrival { number, late_by, piece: None }, number, now);
+                poll(&mut exit, now);
+            }
+        }
+    }
+    passed
+}
+
+fn numbers(passed: &[(u64, u64)]) -> Vec<u64> {
+    passed.iter().map(|(_, number)| *number).collect()
+}
+
+/// Packet 3 of 1 to 9 is late, from 3 to 4 ms.
+fn third_behind(packets: u32, at_most: Duration) -> LinkConfig {
+    let (fraction, packets, applies) = (1.0, (packets, packets), Applies::Data);
+    let behind = Impairment::Behind { fraction, packets, at_most, applies };
+    let impairment = Impairment::During { from: at(3), until: at(4), impairment: Box::new(behind) };
+    waiting(impairment, ExitConfig::default())
+}
+
+#[test]
+fn a_packet_behind_leaves_when_so_many_later_ones_have_overtaken_it() {
+    let passed = sent(&third_behind(2, ms(1000)), 6, 5000);
+    assert_eq!(passed, [(1, 1), (2, 2), (4, 4), (5, 5), (5, 3), (6, 6)]);
+}
+
+#[test]
+fn a_packet_behind_leaves_after_its_maximum_wait_if_too_few_overtake_it() {
+    assert_eq!(sent(&third_behind(20, ms(1000)), 5, 5000).last(), Some(&(1003, 3)));
+    // A packet that arrives as the wait ends overtakes it.
+    assert_eq!(numbers(&sent(&third_behind(20, ms(2)), 6, 5000)), [1, 2, 4, 5, 3, 6]);
+}
+
+#[test]
+fn packets_behind_that_wait_for_each_other_leave_after_their_maximum_wait() {
+    let (fraction, packets, applies) = (1.0, (1, 1), Applies::Data);
+    let behind = Impairment::Behind { fraction, packets, at_most: ms(10), applies };
+    let passed = sent(&waiting(behind, ExitConfig::default()), 3, 100);
+    assert_eq!(passed, [(11, 1), (12, 2), (13, 3)]);
+}
+
+fn early(chosen: Chosen, by: Advance) -> Impairment {
+    Impairment::Early { chosen, by, applies: Applies::Data }
+}
+
+/// The line has room for two packets, and every fourth packet passes by it.
+#[test]
+fn an_early_packet_overtakes_the_line() {
+    let by = Advance::Packets { count: 2, at_most: ms(50) };
+    let config = waiting(early(Chosen::Every(4), by), ExitConfig::default());
+    let passed = sent(&config, 9, 1000);
+    // Packets 4 and 8 are early. Packets 7 and 9 leave after the maximum wait.
+    let expected = [(3, 1), (4, 4), (5, 2), (6, 3), (7, 5), (8, 8), (9, 6), (57, 7), (59, 9)];
+    assert_eq!(passed, expected);
+}
+
+#[test]
+fn early_packets_by_time_leave_all_others_later() {
+    let config = LinkConfig {
+        impairments: vec![early(Chosen::Every(3), Advance::Time(ms(5)))],
+        ..LinkConfig::default()
+    };
+    assert!(Exit::<()>::new(&config, Direction::Forward).is_none());
+    let mut link = Link::new(&config, Direction::Forward, 1).expect("a valid link");
+    let arrivals: Vec<_> = (1..=6)
+        .map(|n| {
+            let outcome = link.offer(1000, Direction::Forward, at(n));
+            (outcome.verdict, outcome.detoured)
+        })
+        .collect();
+    let expected = [(6, false), (7, false), (3, true), (9, false), (10, false), (6, true)];
+    assert_eq!(arrivals, expected.map(|(ms, detoured)| (Verdict::Deliver(at(ms)), detoured)));
+}
+
+/// Every 20th packet of a steady stream is early by 166. A tunnel with a window of 64 accepts these alone.
+#[test]
+fn a_tunnel_passes_early_packets_alone() {
+    for by in [Advance::Packets { count: 166, at_most: ms(10_000) }, Advance::Time(ms(166))] {
+        let program = preset("openvpn");
+        let passed = sent(&waiting(early(Chosen::Every(20), by), program), 1000, 2000);
+        let passed = numbers(&passed);
+        let of_400 = |from: u64| passed.iter().filter(|&&n| n > from && n <= from + 400).count();
+        assert_eq!(of_400(200), 20, "{by:?}");
+    }
+}
+
+#[test]
+fn a_link_counts_packets_in_one_way() {
+    let applies = Applies::Data;
+    let by = Advance::Packets { count: 2, at_most: ms(50) };
+    let behind = |packets, at_most| Impairment::Behind { fraction: 0.1, packets, at_most, applies };
+    for (impairments, expected) in [
+        (
+            vec![behind((1, 2), ms(1)), early(Chosen::Every(2), by)],
+            "impairments[1].by must be the only one that counts packets, not a second",
+        ),
+        (vec![behind((0, 2), ms(1))], "impairments[0].by must be at least 1 packet, not 0"),
+        (vec![behind((3, 2), ms(1))], "impairments[0].by must be in rising order, not 2"),
+        (vec![behind((1, 2), ms(0))], "impairments[0].at_most must be more than 0 s, not 0 s"),
+        (vec![early(Chosen::Every(0), by)], "impairments[0].every must be at least 1, not 0"),
+        (
+            vec![early(Chosen::Fraction(2.0), by)],
+            "impairments[0].fraction must be between 0 and 1, not 2",
+        ),
+    ] {
+        let config = LinkConfig { impairments, ..LinkConfig::default() };
+        let error = Link::new(&config, Direction::Forward, 1).expect_err(expected);
+        assert_eq!(error.to_string(), expected);
+    }
 }
 
 /// A naive model of a window: the set of all numbers accepted.
@@ -278,6 +434,33 @@ proptest! {
             // number passes once at most.
             let all = passed_at(&replay(window), timed);
             prop_assert_eq!(all.iter().collect::<HashSet<_>>().len(), all.len());
+        }
+    }
+
+    /// Each packet behind is overtaken by as many packets as it was given, unless its wait ended before.
+    #[test]
+    fn packets_behind_are_overtaken_by_as_many_as_drawn(
+        fraction in 0.0_f64..0.6,
+        low in 1_u32..20,
+        more in 0_u32..20,
+        at_most in 5_u64..200,
+    ) {
+        let (packets, applies) = ((low, low + more), Applies::Data);
+        let behind = Impairment::Behind { fraction, packets, at_most: ms(at_most), applies };
+        let config = waiting(behind, ExitConfig::default());
+        let passed = sent(&config, 500, 10_000);
+        let mut link = Link::new(&config, Direction::Forward, 1).unwrap();
+        prop_assert_eq!(passed.len(), 500);
+        for number in 1..=500 {
+            let late_by = link.offer(1000, Direction::Forward, at(number)).late_by;
+            prop_assert!(late_by == 0 || (low..=low + more).contains(&late_by));
+            let place = passed.iter().position(|(_, n)| *n == number).unwrap();
+            let overtakers = passed[..place].iter().filter(|(_, n)| *n > number).count();
+            let waited = passed[place].0 - number;
+            prop_assert!(waited <= at_most);
+            let is_full = overtakers == late_by as usize;
+            let has_ended = waited == at_most && overtakers <= late_by as usize;
+            prop_assert!(is_full || has_ended, "{} of {} in {}", overtakers, late_by, waited);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use unruffled_measure::{End, LinkId};
-use unruffled_path::{Arrival, Exit, ExitConfig, Leaving, Piece, Span};
+use unruffled_path::{Applies, Arrival, Exit, Leaving, LinkConfig, Piece, Span};
 use unruffled_resequence::{
     Config, Flow, MEMORY_PER_OCTET, Packet as Facts, Protocol, Resequencer, Role,
 };
@@ -24,10 +24,14 @@ pub(super) struct Gateway {
 }
 
 impl Gateway {
-    /// Creates the gateway of a link with this exit and the bounds of its resequencer. Returns `None` if
-    /// packets leave the link as they arrive.
-    pub(super) fn new(exit: &ExitConfig, bounds: Option<Config>) -> Option<Self> {
-        let exit = (!exit.is_open()).then(|| Exit::new(exit));
+    /// Creates the gateway of a link with the packets in `carries` and the bounds of its resequencer.
+    /// Returns `None` if packets leave the link as they arrive.
+    pub(super) fn new(
+        config: &LinkConfig,
+        carries: Applies,
+        bounds: Option<Config>,
+    ) -> Option<Self> {
+        let exit = Exit::carrying(config, carries);
         if exit.is_none() && bounds.is_none() {
             return None;
         }
@@ -42,8 +46,10 @@ impl Gateway {
     /// Plans the next end of a wait. A planned event that is too early is planned again when it comes. An
     /// earlier event replaces one that would be too late.
     fn arm(&mut self, link: LinkId, now: Instant, queue: &mut Queue) {
+        let exit = self.exit.as_ref().and_then(Exit::poll_timeout);
         let resequencer = self.resequencer.as_ref().and_then(Resequencer::poll_timeout);
-        if let Some(due) = resequencer.map(|due| due.max(now))
+        let due = exit.into_iter().chain(resequencer).min();
+        if let Some(due) = due.map(|due| due.max(now))
             && self.armed.is_none_or(|armed| due < armed)
         {
             self.armed = Some(due);
@@ -65,11 +71,12 @@ impl Network {
         self.steps[self.packets[id as usize].step as usize].link
     }
 
-    /// Keeps the number of the packet that was offered last to `link`, for the exit at its far end.
+    /// Keeps the number of the packet that was offered last to `link`, for the exit at its far end, and the
+    /// number of packets for which it waits there.
     #[cold]
-    pub(super) fn number(&mut self, id: u32, link: LinkId) {
+    pub(super) fn number(&mut self, id: u32, link: LinkId, late_by: u32) {
         let number = self.hops[link.0 as usize].link.offered();
-        self.keep_number(id, number);
+        self.keep_number(id, (number, late_by));
     }
 
     /// Gives a copy of a packet the packet's number.
@@ -79,22 +86,28 @@ impl Network {
         self.keep_number(copy, number);
     }
 
-    fn keep_number(&mut self, id: u32, number: u64) {
+    fn keep_number(&mut self, id: u32, number: (u64, u32)) {
         let id = id as usize;
         if self.numbers.len() <= id {
-            self.numbers.resize(self.packets.len(), 0);
+            self.numbers.resize(self.packets.len(), (0, 0));
         }
         self.numbers[id] = number;
     }
 
     /// Passes a packet to the exit at the far end of `link`. Returns false if there is none.
-    pub(crate) fn enter_exit(&mut self, id: u32, link: LinkId, now: Instant) -> bool {
-        let Some(Gateway { exit: Some(exit), .. }) = self.gateways[link.0 as usize].as_deref_mut()
-        else {
-            return false;
-        };
+    pub(crate) fn enter_exit(
+        &mut self,
+        id: u32,
+        link: LinkId,
+        now: Instant,
+        queue: &mut Queue,
+    ) -> bool {
+        let Some(gateway) = &mut self.gateways[link.0 as usize] else { return false };
+        let Some(exit) = &mut gateway.exit else { return false };
         let piece = if exit.reads_pieces() { piece(&self.packets[id as usize]) } else { None };
-        exit.handle(Arrival { number: self.numbers[id as usize], piece }, id, now);
+        let (number, late_by) = self.numbers[id as usize];
+        exit.handle(Arrival { number, late_by, piece }, id, now);
+        gateway.arm(link, now, queue);
         true
     }
 
@@ -131,6 +144,9 @@ impl Network {
             return queue.plan(now, FutureEvent::Gateway(link.0));
         }
         gateway.armed = None;
+        if let Some(exit) = &mut gateway.exit {
+            exit.handle_timeout(now);
+        }
         if let Some(resequencer) = &mut gateway.resequencer {
             resequencer.handle_timeout(now);
         }

@@ -99,7 +99,7 @@ impl Network {
                 .expect("links are checked when they are added");
             let link = if watched { link } else { link.without_backlog() };
             self.hops.push(LinkState { link, line: (NONE, NONE), held: Vec::new() });
-            self.gateways.push(Gateway::new(&config.exit, *resequence).map(Box::new));
+            self.gateways.push(Gateway::new(config, carries, *resequence).map(Box::new));
         }
         for step in &mut self.steps {
             let gateway = &self.gateways[step.link.0 as usize];

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 use unruffled_measure::LinkId;
 use unruffled_path::{
-    Applies, Direction, Distribution, DropCause, ExitConfig, Impairment, Link, LinkConfig,
-    ReplayWindow, Verdict,
+    Advance, Applies, Chosen, Direction, Distribution, DropCause, ExitConfig, Impairment, Link,
+    LinkConfig, ReplayWindow, Verdict,
 };
 use unruffled_sim::{App, FlowId, Monitor, Passage, Route, Simulation, SourceConfig};
 use unruffled_tcp::{Config, Segment, Variant};
@@ -205,4 +205,75 @@ fn a_packet_one_behind_passes_a_window_of_two_and_not_of_one() {
     // is the newest, which is 1 ahead. Packet 5 arrives at 5 ms.
     assert_eq!(arrivals(2), (12, 0));
     assert_eq!(arrivals(1), (7, 5));
+}
+
+/// Datagrams of 1000 octets, one each millisecond, over a link with a delay of 10 ms. Packet n arrives at the
+/// far end at n + 9 ms. Returns the times of arrival in milliseconds.
+fn arrivals(impairment: Impairment, end_ms: u64) -> Vec<u64> {
+    let config = LinkConfig {
+        delay: Duration::from_millis(10),
+        impairments: vec![impairment],
+        ..LinkConfig::default()
+    };
+    let app = App::Datagrams { size: 1000, interval: Duration::from_millis(1) };
+    let (_, seen) = run(&config, app, 1, Instant::from_millis(end_ms));
+    seen.arrivals.iter().map(|at| at.as_nanos() / 1_000_000).collect()
+}
+
+#[test]
+fn a_packet_that_two_overtake_arrives_together_with_the_second() {
+    let third = |packets, at_most| {
+        let (fraction, at_most) = (1.0, Duration::from_millis(at_most));
+        let packets = (packets, packets);
+        let behind = Impairment::Behind { fraction, packets, at_most, applies: Applies::Data };
+        let (from, until) = (Instant::from_millis(2), Instant::from_millis(3));
+        Impairment::During { from, until, impairment: Box::new(behind) }
+    };
+    assert_eq!(arrivals(third(2, 100), 15), [10, 11, 13, 14, 14, 15]);
+    // Too few overtake it until 15 ms, when its wait ends, after the packet that arrives then.
+    assert_eq!(arrivals(third(1000, 3), 16), [10, 11, 13, 14, 15, 15, 16]);
+}
+
+#[test]
+fn an_early_packet_passes_those_in_line() {
+    let by = Advance::Packets { count: 2, at_most: Duration::from_millis(100) };
+    let early = Impairment::Early { chosen: Chosen::Every(4), by, applies: Applies::Data };
+    // Packets 1 to 3 arrive from 10 to 12 ms, and the first leaves at 12. Packet 4 leaves at once.
+    assert_eq!(arrivals(early, 17), [12, 13, 14, 15, 16, 17]);
+}
+
+proptest! {
+    /// A transfer is delivered over a link on which packets wait for others, however few there are.
+    #[test]
+    fn a_transfer_survives_waits_for_packets(
+        fraction in 0.0_f64..=1.0,
+        low in 1_u32..50,
+        more in 0_u32..50,
+        in_line in any::<bool>(),
+        replay in prop::option::of(1_u32..100),
+        both in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        const BYTES: u64 = 100_000;
+        let at_most = Duration::from_millis(50);
+        let applies = if both { Applies::Both } else { Applies::Data };
+        let impairment = if in_line {
+            let by = Advance::Packets { count: low, at_most };
+            Impairment::Early { chosen: Chosen::Fraction(fraction), by, applies }
+        } else {
+            Impairment::Behind { fraction, packets: (low, low + more), at_most, applies }
+        };
+        let config = LinkConfig {
+            rate: Rate::from_bps(10e6),
+            delay: Duration::from_millis(5),
+            queue: Some(30),
+            impairments: vec![impairment],
+            exit: ExitConfig { replay: replay.map(ReplayWindow::new), ranges: None },
+            ..LinkConfig::default()
+        };
+        let end = Instant::from_millis(1_000_000_000);
+        let (simulation, _) = run(&config, App::Bulk { bytes: Some(BYTES) }, seed, end);
+        let receiver = simulation.connection(FlowId(0), unruffled_sim::End::Receiver);
+        prop_assert_eq!(receiver.expect("is kept").received(), BYTES + 1);
+    }
 }

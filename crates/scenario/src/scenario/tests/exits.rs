@@ -1,6 +1,7 @@
 //! Far ends of links in scenario files.
 
-use unruffled_path::{ExitConfig, ReplayWindow};
+use unruffled_path::{Advance, Applies, Chosen, ExitConfig, Impairment, ReplayWindow};
+use unruffled_units::Duration;
 
 use super::paths::two_links;
 
@@ -78,5 +79,84 @@ fn the_far_end_is_described_in_words() {
     ] {
         let words = two_links(lines, &[]).expect(lines).path_in_words()[0].1.clone();
         assert_eq!(words, format!("infinitely fast, 1 ms, {expected}"));
+    }
+}
+
+/// Reads the only impairment of link a from these lines below its table.
+fn impairment(lines: &str) -> Result<(Impairment, String), String> {
+    let scenario = two_links(lines, &[])?;
+    let words = scenario.path_in_words()[0].1.clone();
+    Ok((scenario.hops[0].link.impairments[0].clone(), words))
+}
+
+#[test]
+fn packets_are_late_or_early_by_packets() {
+    let ms = Duration::from_millis;
+    let applies = Applies::Data;
+    let behind = |packets, at_most| Impairment::Behind { fraction: 0.1, packets, at_most, applies };
+    let early = |chosen, by| Impairment::Early { chosen, by, applies };
+    let packets = |count, at_most| Advance::Packets { count, at_most };
+    for (lines, expected, words) in [
+        (
+            "delayed = { fraction = 0.1, by = 20 }",
+            behind((20, 20), ms(1000)),
+            "10 % of data packets overtaken by 20 packets within 1 s",
+        ),
+        (
+            "delayed = { fraction = 0.1, by = [5, 20], at_most = '300 ms' }",
+            behind((5, 20), ms(300)),
+            "10 % of data packets overtaken by 5 to 20 packets within 300 ms",
+        ),
+        (
+            "early = { every = 20, by = 166 }",
+            early(Chosen::Every(20), packets(166, ms(1000))),
+            "one in 20 of data packets 166 packets, at most 1 s, early",
+        ),
+        (
+            "early = { fraction = '5 %', by = '200 ms' }",
+            early(Chosen::Fraction(0.05), Advance::Time(ms(200))),
+            "5 % of data packets 200 ms early",
+        ),
+    ] {
+        let (found, in_words) = impairment(lines).expect(lines);
+        assert_eq!(found, expected, "{lines}");
+        assert_eq!(in_words, format!("infinitely fast, 1 ms, {words}"));
+    }
+}
+
+#[test]
+fn invalid_lateness_in_packets_is_rejected_at_its_key() {
+    for (lines, expected) in [
+        (
+            "delayed = { fraction = 0.1, by = 0 }",
+            "my.toml:8: link.a.delayed.by: expected packets from 1 to 100000, or a list of the \
+             fewest and the most such as [5, 20]",
+        ),
+        (
+            "delayed = { fraction = 0.1, by = [20, 5] }",
+            "my.toml:8: link.a.delayed.by: expected packets from 1 to 100000, or a list of the \
+             fewest and the most such as [5, 20]",
+        ),
+        (
+            "delayed = { fraction = 0.1, by = 5, at_most = '0 s' }",
+            "my.toml:8: link.a.delayed.at_most: expected more than 0 s",
+        ),
+        (
+            "early = { every = 20, by = '5 packets' }",
+            "my.toml:8: link.a.early.by: expected packets from 1 to 100000 or a time such as \
+             \"200 ms\"",
+        ),
+        (
+            "early = { every = 20, fraction = 0.1, by = 5 }",
+            "my.toml:8: link.a.early.fraction: expected either this or every",
+        ),
+        (
+            "early = { every = 20, by = 5 }\ndelayed = { fraction = 0.1, by = 5 }",
+            "my.toml:8: link.a.early.by: expected either this in packets or delayed.by",
+        ),
+        ("early = { every = 20 }", "my.toml: link.a.early.by: missing: expected \"200 ms\""),
+    ] {
+        let error = two_links(lines, &[]).map(|s| s.toml).expect_err(lines);
+        assert!(error.starts_with(expected.split(": missing").next().unwrap()), "{error}");
     }
 }
