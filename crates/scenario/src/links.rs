@@ -235,8 +235,8 @@ fn of_kind(k: &mut Keys, kind: &str, at: &str, applies: Applies) -> Result<Impai
         "early" => exits::early(k, at, applies)?,
         "delayed" => {
             let fraction = required_share(k, at, "fraction", "\"10 %\"")?;
-            if let Some((packets, at_most)) = exits::behind(k, at)? {
-                return Ok(Impairment::Behind { fraction, packets, at_most, applies });
+            if let Some(behind) = exits::behind(k, at, fraction, applies)? {
+                return Ok(behind);
             }
             Impairment::Delay { fraction, delay: distribution(k, at)?, applies }
         }

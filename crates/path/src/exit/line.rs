@@ -45,10 +45,8 @@ impl<T> Line<T> {
 
     /// Appends the packets whose waits end by `now` to `leaving`.
     pub(super) fn handle_timeout(&mut self, now: Instant, leaving: &mut Vec<(Arrival, T)>) {
-        while let Some((_, arrival, packet)) =
-            self.waiting.pop_front_if(|(until, ..)| *until <= now)
-        {
-            leaving.push((arrival, packet));
+        while self.waiting.front().is_some_and(|(until, ..)| *until <= now) {
+            leaving.extend(self.waiting.pop_front().map(|(_, arrival, packet)| (arrival, packet)));
         }
     }
 }

@@ -61,33 +61,39 @@ fn ranges(k: &mut Keys, key: &str) -> Result<Option<u32>, Error> {
     }
 }
 
-/// Reads the lateness of the packets of `delayed` in packets and the maximum wait, if it is given in
-/// packets: one number, or the fewest and the most.
-pub(super) fn behind(k: &mut Keys, at: &str) -> Result<Option<((u32, u32), Duration)>, Error> {
+/// Reads `delayed` with a lateness in packets, if it is given so: one number, or the fewest and the most.
+pub(super) fn behind(
+    k: &mut Keys,
+    at: &str,
+    fraction: f64,
+    applies: Applies,
+) -> Result<Option<Impairment>, Error> {
     let key = format!("{at}.by");
     let packets = match k.count(&key, 1, MAX_OVERTAKING) {
-        Ok(packets) => packets.map(|packets| (packets as u32, packets as u32)),
-        Err(_) => {
-            let numbers = k.numbers(&key, 2).ok().flatten().unwrap_or_default();
-            let is_count = |n: &f64| n.fract() == 0.0 && (1.0..=MAX_OVERTAKING as f64).contains(n);
-            match numbers.as_slice() {
-                [low, high] if is_count(low) && is_count(high) && low <= high => {
-                    Some((*low as u32, *high as u32))
-                }
-                _ => {
-                    return Err(k.wrong(
-                        &key,
-                        format!(
-                            "expected packets from 1 to {MAX_OVERTAKING}, or a list of the fewest \
-                             and the most such as [5, 20]"
-                        ),
-                    ));
-                }
-            }
-        }
+        Ok(None) => return Ok(None),
+        Ok(Some(packets)) => (packets as u32, packets as u32),
+        Err(_) => range_of_packets(k, &key)?,
     };
-    let Some(packets) = packets else { return Ok(None) };
-    Ok(Some((packets, max_wait(k, at)?)))
+    let at_most = max_wait(k, at)?;
+    Ok(Some(Impairment::Behind { fraction, packets, at_most, applies }))
+}
+
+/// Reads a list of the fewest and the most packets.
+fn range_of_packets(k: &mut Keys, key: &str) -> Result<(u32, u32), Error> {
+    let numbers = k.numbers(key, 2).ok().flatten().unwrap_or_default();
+    let is_count = |n: &f64| n.fract() == 0.0 && (1.0..=MAX_OVERTAKING as f64).contains(n);
+    match numbers.as_slice() {
+        [low, high] if is_count(low) && is_count(high) && low <= high => {
+            Ok((*low as u32, *high as u32))
+        }
+        _ => {
+            let message = format!(
+                "expected packets from 1 to {MAX_OVERTAKING}, or a list of the fewest and the most \
+                 such as [5, 20]"
+            );
+            Err(k.wrong(key, message))
+        }
+    }
 }
 
 /// Checks that only one impairment of a link counts packets.
