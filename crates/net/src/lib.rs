@@ -29,6 +29,7 @@
 //!     red: None,
 //!     mark_above: None,
 //!     impairments: Vec::new(),
+//!     ..LinkConfig::default()
 //! };
 //! let pair = Pair::new(1500)?;
 //! let emulator = pair.emulate(&[SeededLink { link, resequence: None, seed: 1 }], None)?;
