@@ -175,7 +175,12 @@ fn summary(report: &Report, scenario: &Scenario, seed: u64, time: Duration) -> S
             format!("{} lost", c.lost),
             format!("{} late", c.delayed),
         ];
-        let rare = [(c.duplicated, "doubled"), (lane.refused, "refused")];
+        let rare = [
+            (c.replay_drops, "dropped by replay windows"),
+            (c.range_drops, "dropped beyond the ranges"),
+            (c.duplicated, "doubled"),
+            (lane.refused, "refused"),
+        ];
         parts.extend(rare.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")));
         for r in &lane.resequenced {
             parts.push(format!("{} held for order, {} too late for it", r.held, r.too_late));

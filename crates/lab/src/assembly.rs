@@ -53,6 +53,7 @@ impl<'a> Builder<'a> {
                 series: scenario.recording.series.clone(),
                 interval: scenario.recording.interval,
                 deliveries: scenario.recording.deliveries,
+                exits: scenario.network.may_drop_at_exits(),
                 ..Measurement::default()
             },
             copies: 0,

@@ -314,6 +314,27 @@ pub(crate) const ECN_REDUCTIONS: Metric = Metric {
 /// The metrics that follow [`METRICS`] in JSON and CSV where the senders request ECN.
 pub const ECN_METRICS: [Metric; 2] = [MARKED, ECN_REDUCTIONS];
 
+/// Data segments that an anti-replay window at the far end of a link dropped.
+pub(crate) const REPLAY_DROPS: Metric = Metric {
+    name: "replay_drops",
+    short: "replay",
+    heading: "Replay drops",
+    unit: Unit::Times,
+    extract: Extract::OptionalCount(|row| Some(row.flow.exits?.replay_drops)),
+};
+
+/// Data segments that a limit on ranges at the far end of a link dropped.
+pub(crate) const RANGE_DROPS: Metric = Metric {
+    name: "range_drops",
+    short: "ranges",
+    heading: "Range drops",
+    unit: Unit::Times,
+    extract: Extract::OptionalCount(|row| Some(row.flow.exits?.range_drops)),
+};
+
+/// The metrics that follow these in JSON and CSV where the far end of a link may drop packets.
+pub const EXIT_METRICS: [Metric; 2] = [REPLAY_DROPS, RANGE_DROPS];
+
 /// The metrics of a [`RunRow`], in the order of its fields in JSON and CSV.
 pub const METRICS: [Metric; 17] = [
     DURATION,
@@ -338,11 +359,13 @@ pub const METRICS: [Metric; 17] = [
 impl Serialize for RunRow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let ecn = if self.flow.ecn.is_some() { &ECN_METRICS[..] } else { &[] };
-        let mut row = serializer.serialize_struct("RunRow", 3 + METRICS.len() + ecn.len())?;
+        let exits = if self.flow.exits.is_some() { &EXIT_METRICS[..] } else { &[] };
+        let fields = 3 + METRICS.len() + ecn.len() + exits.len();
+        let mut row = serializer.serialize_struct("RunRow", fields)?;
         row.serialize_field("scenario", &self.scenario)?;
         row.serialize_field("variant", &self.variant)?;
         row.serialize_field("seed", &self.seed)?;
-        for metric in METRICS.iter().chain(ecn) {
+        for metric in METRICS.iter().chain(ecn).chain(exits) {
             row.serialize_field(metric.name, &metric.of(self))?;
         }
         row.end()
@@ -351,7 +374,7 @@ impl Serialize for RunRow {
 
 #[cfg(test)]
 mod tests {
-    use unruffled_measure::EcnCounts;
+    use unruffled_measure::{EcnCounts, ExitCounts};
 
     use super::*;
     use crate::record::fake;
@@ -393,6 +416,25 @@ mod tests {
         let mut expected = before;
         expected.splice(3..3, ["CE", "ECN"]);
         assert_eq!(heads(&comparison), expected);
+    }
+
+    #[test]
+    fn a_row_of_a_path_with_a_replay_window_has_its_counts_and_columns_for_those_above_zero() {
+        let mut comparison = fake::comparison();
+        let heads = |comparison: &_| -> Vec<&'static str> {
+            crate::summary::columns(comparison).iter().map(|column| column.short).collect()
+        };
+        let before = heads(&comparison);
+        let row = &mut comparison.variants[0].rows[0];
+        row.flow.exits = Some(ExitCounts { replay_drops: 7, range_drops: 0 });
+        let json = serde_json::to_value(&*row).unwrap();
+        assert_eq!((&json["replay_drops"], &json["range_drops"]), (&7.into(), &0.into()));
+        assert_eq!(json.as_object().unwrap().len(), 3 + METRICS.len() + 2);
+        let mut expected = before.clone();
+        expected.insert(3, "replay");
+        assert_eq!(heads(&comparison), expected);
+        comparison.variants[0].rows[0].flow.exits = Some(ExitCounts::default());
+        assert_eq!(heads(&comparison), before);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Counters of one source of traffic.
 
+use unruffled_path::DropCause;
 use unruffled_tcp::{Cause, Event, Segment};
 use unruffled_units::{Duration, Instant};
 
 use crate::deliveries::Deliveries;
 use crate::time_mean::TimeMean;
-use crate::{EcnCounts, End, FlowRecord, SenderMeans};
+use crate::{EcnCounts, End, ExitCounts, FlowRecord, SenderMeans};
 
 /// Counters of one source, from the end of the warm-up on.
 ///
@@ -49,6 +50,13 @@ impl FlowMeter {
     pub fn with_ecn(mut self, ecn: bool) -> Self {
         let none = EcnCounts { marked_segments: 0, ecn_reductions: Some(0) };
         self.counts.ecn = ecn.then_some(none);
+        self
+    }
+
+    /// Counts what far ends of links drop, if `exits`.
+    #[must_use]
+    pub fn with_exits(mut self, exits: bool) -> Self {
+        self.counts.exits = exits.then(ExitCounts::default);
         self
     }
 
@@ -149,8 +157,16 @@ impl FlowMeter {
     }
 
     /// Records that the path dropped a segment.
-    pub fn dropped(&mut self, now: Instant, segment: &Segment) {
-        self.counts.path.dropped_segments += u64::from(segment.len > 0 && now >= self.from);
+    pub fn dropped(&mut self, now: Instant, cause: DropCause, segment: &Segment) {
+        let counted = u64::from(segment.len > 0 && now >= self.from);
+        self.counts.path.dropped_segments += counted;
+        if let Some(exits) = &mut self.counts.exits {
+            match cause {
+                DropCause::Queue | DropCause::Loss => {}
+                DropCause::Replay => exits.replay_drops += counted,
+                DropCause::Ranges => exits.range_drops += counted,
+            }
+        }
     }
 
     /// Records that the path marked a segment with CE.

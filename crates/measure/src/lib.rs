@@ -20,8 +20,8 @@ pub use link::LinkMeters;
 pub use meter::{MeasuredSource, Measurement, Meter};
 pub use monitor::{Crossing, End, FlowId, LinkId, Monitor, Passage};
 pub use record::{
-    EcnCounts, FlowRecord, LinkRecord, PathCounts, Quantity, RunRecord, SenderCounts, SenderMeans,
-    Series,
+    EcnCounts, ExitCounts, FlowRecord, LinkRecord, PathCounts, Quantity, RunRecord, SenderCounts,
+    SenderMeans, Series,
 };
 pub use recorder::{Recorder, SendKind, Sent, Trace};
 pub use share::{jain, share};

@@ -57,6 +57,12 @@ impl Monitor for LinkMeters {
             queue.sample(crossing.at, interval, crossing.backlog as f64);
         }
     }
+
+    fn rejected(&mut self, link: LinkId, now: Instant, cause: DropCause) {
+        if let Some(link) = self.links.get_mut(link.0 as usize) {
+            link.rejected(now, cause);
+        }
+    }
 }
 
 /// Counters of one direction of a link.
@@ -102,6 +108,16 @@ impl LinkMeter {
         self.busy += outcome.departed.min(until).since(begun.max(from));
         // A packet that the link resends may be reported after those that it sends next.
         self.idle_from = self.idle_from.max(outcome.departed);
+    }
+
+    fn rejected(&mut self, now: Instant, cause: DropCause) {
+        let (from, until) = self.measured;
+        let counted = u64::from((from..until).contains(&now));
+        match cause {
+            DropCause::Queue | DropCause::Loss => {}
+            DropCause::Replay => self.counts.replay_drops += counted,
+            DropCause::Ranges => self.counts.range_drops += counted,
+        }
     }
 
     /// Returns the record of a run that ended at `end`.
@@ -232,6 +248,7 @@ mod tests {
                 duplicate: false,
                 detoured: false,
                 marked: false,
+                late_by: 0,
                 waited: Duration::from_millis(n),
                 departed,
             };

@@ -39,6 +39,8 @@ pub struct Measurement {
     pub interval: Duration,
     /// Whether to measure the delivery time of each segment.
     pub deliveries: bool,
+    /// Whether to count what far ends of links drop.
+    pub exits: bool,
 }
 
 /// Flag on the source number of a flow that is not the latest of its source.
@@ -91,7 +93,11 @@ impl Meter {
         let sources = plan.sources.iter().map(|s| (format!("{}-{}", s.group, s.number), s.mss));
         let curves = Curves::new(&plan.series, plan.interval, sources);
         Self {
-            flows: plan.sources.iter().map(|source| flow().with_ecn(source.ecn)).collect(),
+            flows: plan
+                .sources
+                .iter()
+                .map(|source| flow().with_ecn(source.ecn).with_exits(plan.exits))
+                .collect(),
             sources: Vec::new(),
             latest: vec![u32::MAX; plan.sources.len()],
             detailed: curves.is_some() || plan.deliveries,
@@ -188,11 +194,11 @@ impl Monitor for Meter {
         false
     }
 
-    fn dropped(&mut self, flow: FlowId, now: Instant, _cause: DropCause, segment: &Segment) {
+    fn dropped(&mut self, flow: FlowId, now: Instant, cause: DropCause, segment: &Segment) {
         let source = self.source(flow);
         // Drops after several links are reported ahead of time.
         if let Some(flow) = self.flows.get_mut(source).filter(|_| now < self.plan.measured.1) {
-            flow.dropped(now, segment);
+            flow.dropped(now, cause, segment);
         }
     }
 

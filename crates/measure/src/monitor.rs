@@ -115,6 +115,9 @@ pub trait Monitor {
     /// Called when a packet arrives at `link`.
     fn crossed(&mut self, _link: LinkId, _crossing: &Crossing<'_>) {}
 
+    /// Called when the far end of `link` drops a packet that has crossed the link.
+    fn rejected(&mut self, _link: LinkId, _now: Instant, _cause: DropCause) {}
+
     /// Called when the path drops a segment of `flow`.
     fn dropped(&mut self, _flow: FlowId, _now: Instant, _cause: DropCause, _segment: &Segment) {}
 
@@ -166,6 +169,10 @@ impl<M: Monitor + ?Sized> Monitor for &mut M {
 
     fn crossed(&mut self, link: LinkId, crossing: &Crossing<'_>) {
         (**self).crossed(link, crossing);
+    }
+
+    fn rejected(&mut self, link: LinkId, now: Instant, cause: DropCause) {
+        (**self).rejected(link, now, cause);
     }
 
     fn dropped(&mut self, flow: FlowId, now: Instant, cause: DropCause, segment: &Segment) {
@@ -220,6 +227,11 @@ impl<A: Monitor, B: Monitor> Monitor for (A, B) {
     fn crossed(&mut self, link: LinkId, crossing: &Crossing<'_>) {
         self.0.crossed(link, crossing);
         self.1.crossed(link, crossing);
+    }
+
+    fn rejected(&mut self, link: LinkId, now: Instant, cause: DropCause) {
+        self.0.rejected(link, now, cause);
+        self.1.rejected(link, now, cause);
     }
 
     fn dropped(&mut self, flow: FlowId, now: Instant, cause: DropCause, segment: &Segment) {

@@ -52,6 +52,9 @@ pub struct FlowRecord {
     /// Counts of ECN, if its sender requests ECN.
     #[serde(flatten)]
     pub ecn: Option<EcnCounts>,
+    /// Counts of the far ends of links, if one may drop packets.
+    #[serde(flatten)]
+    pub exits: Option<ExitCounts>,
     /// Connections opened, those before the measured time included.
     pub connections: u64,
     /// Completed transfers, for sources whose transfers end. Overlapping requests count as one.
@@ -124,6 +127,26 @@ impl EcnCounts {
     }
 }
 
+/// Counts of the far ends of links; in JSON and CSV these are fields of the [`FlowRecord`] where a link has
+/// an anti-replay window or a limit on ranges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExitCounts {
+    /// Data segments that an anti-replay window dropped. They count as dropped by the path, too.
+    pub replay_drops: u64,
+    /// Data segments that a limit on ranges dropped. They count as dropped by the path, too.
+    pub range_drops: u64,
+}
+
+impl ExitCounts {
+    /// Returns the sum of the counts of the flows that have any.
+    fn sum(flows: &[&FlowRecord]) -> Option<Self> {
+        flows.iter().filter_map(|flow| flow.exits).reduce(|sum, counts| Self {
+            replay_drops: sum.replay_drops + counts.replay_drops,
+            range_drops: sum.range_drops + counts.range_drops,
+        })
+    }
+}
+
 /// Means of the state of a flow's sender; in JSON and CSV these are fields of the [`FlowRecord`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SenderMeans {
@@ -151,6 +174,12 @@ pub struct LinkRecord {
     /// Packets that the queue marked with CE. JSON lacks it if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub marked_packets: u64,
+    /// Packets that the anti-replay window at the far end dropped. JSON lacks it if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub replay_drops: u64,
+    /// Packets that the limit on ranges at the far end dropped. JSON lacks it if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub range_drops: u64,
     /// Octets sent. Those of a packet count when its last bit has left.
     pub sent_bytes: u64,
     /// Share of the packets offered that the queue dropped, from 0 to 1.
@@ -260,6 +289,7 @@ impl FlowRecord {
                 srtt_mean_s: mean(|flow| flow.means.srtt_mean_s),
             },
             ecn: EcnCounts::sum(flows),
+            exits: ExitCounts::sum(flows),
             connections: count(|flow| flow.connections),
             transfers: count(|flow| flow.transfers),
             transfer_mean_s: mean(|flow| flow.transfer_mean_s),

@@ -6,8 +6,8 @@
 //! one in the order of their arrival. They are offered *at* the instant at which they were due, even if
 //! [`Chain::take`] is called later, so lateness does not accumulate over hops.
 //!
-//! A link may have a resequencer at its far end. Packets wait until they arrive there, pass through it in
-//! the order of their arrival, and go on when it releases them.
+//! A link may have a gateway at its far end. Packets wait until they arrive there, pass through it in the
+//! order of their arrival, and go on when it releases them.
 //!
 //! Events of the same instant are handled in the order in which the simulator handles them, so that the same
 //! packets reach the same ends at the same times.
@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use unruffled_path::{
-    Chooser, ConfigError, Direction, DropCause, Link, Outcome, Packet, Ticket, Verdict,
+    Chooser, ConfigError, Direction, DropCause, Leaving, Link, Outcome, Packet, Ticket, Verdict,
 };
 use unruffled_resequence::{Counters as Resequenced, Packet as Facts};
 use unruffled_units::Instant;
@@ -61,13 +61,28 @@ pub struct Counts {
     pub duplicated: u64,
     /// Packets that a queue marked with CE, counted once for each queue.
     pub marked: u64,
+    /// Packets that an anti-replay window dropped at the far end of a link.
+    pub replay_drops: u64,
+    /// Packets that a limit on ranges dropped at the far end of a link.
+    pub range_drops: u64,
+}
+
+impl Counts {
+    fn record_drop(&mut self, cause: DropCause) {
+        match cause {
+            DropCause::Queue => self.dropped += 1,
+            DropCause::Loss => self.lost += 1,
+            DropCause::Replay => self.replay_drops += 1,
+            DropCause::Ranges => self.range_drops += 1,
+        }
+    }
 }
 
 /// Packets of type `P` on the links between the two ends, in one direction or in both.
 #[derive(Debug)]
 pub struct Chain<P> {
     hops: Vec<Hop<P>>,
-    /// The links that have resequencers, in the order in which packets cross them.
+    /// The links that have gateways, in the order in which packets cross them.
     gateways: Vec<usize>,
     /// Steps of all ways, one way after another.
     steps: Vec<Step>,
@@ -99,7 +114,7 @@ pub struct Departure<P> {
     pub packet: P,
 }
 
-/// One direction of a link, the packets on it, and the resequencer at its far end.
+/// One direction of a link, the packets on it, and the gateway at its far end.
 #[derive(Debug)]
 struct Hop<P> {
     link: Link,
@@ -171,6 +186,10 @@ struct Event<P> {
 struct Crossing<P> {
     /// Number of the packet in the order of entry in its direction, from 1.
     number: u64,
+    /// Number of the packet on the link that it crosses; see [`Link::offered`].
+    number_on_link: u64,
+    /// Number of packets for which it waits at the far end of this link; see [`Outcome::late_by`].
+    late_by: u32,
     bytes: u32,
     direction: Direction,
     /// Index of its current step.
@@ -241,9 +260,13 @@ impl<P: Carried> Chain<P> {
         let ways = &mut self.sources[source].routes[index(direction)];
         let way = ways.chooser.choose();
         ways.taken[way] += 1;
-        match ways.first[way] {
-            Some(step) => self.cross(Crossing { number, bytes, direction, step, packet }, now),
-            None => self.leave(Crossing { number, bytes, direction, step: 0, packet }, now),
+        let first = ways.first[way];
+        let step = first.unwrap_or_default();
+        let packet =
+            Crossing { number, number_on_link: 0, late_by: 0, bytes, direction, step, packet };
+        match first {
+            Some(_) => self.cross(packet, now),
+            None => self.leave(packet, now),
         }
     }
 
@@ -286,10 +309,10 @@ impl<P: Carried> Chain<P> {
         next.map(|(due, _, place)| (due, place))
     }
 
-    /// Returns the time at which the next wait in a resequencer ends, and its link.
+    /// Returns the time at which the next wait in a gateway ends, and its link.
     #[inline]
     fn timeout(&self) -> Option<(Instant, usize)> {
-        // Most paths have no resequencer.
+        // Most paths have no gateway.
         if self.gateways.is_empty() { None } else { self.first_timeout() }
     }
 
@@ -332,7 +355,7 @@ impl<P: Carried> Chain<P> {
     /// Returns the counts of the resequencers, in the order in which packets cross them.
     pub fn resequenced(&self) -> Vec<Resequenced> {
         let gateways = self.gateways.iter();
-        gateways.filter_map(|&link| Some(self.hops[link].gateway.as_ref()?.counters())).collect()
+        gateways.filter_map(|&link| self.hops[link].gateway.as_ref()?.counters()).collect()
     }
 
     /// Handles the next event. Returns `false` if none is due by `now`.
@@ -372,20 +395,25 @@ impl<P: Carried> Chain<P> {
     /// Handles a packet that arrives at the far end of its link.
     fn arrive(&mut self, packet: Crossing<P>, at: Instant) {
         let link = self.steps[packet.step].link;
-        if self.hops[link].gateway.is_some()
-            && let Some(facts) = packet.packet.facts()
-        {
-            return self.release(link, |gateway| gateway.arrive(&facts, packet, at));
+        if self.hops[link].gateway.is_none() {
+            return self.pass_on(packet, at);
         }
-        self.pass_on(packet, at);
+        let facts = packet.packet.facts();
+        let number = (packet.number_on_link, packet.late_by);
+        self.release(link, |gateway| gateway.arrive(facts, number, packet, at));
     }
 
-    /// Calls `act` with the resequencer at the far end of `link`, and passes on the packets that it releases.
+    /// Calls `act` with the gateway at the far end of `link`, and handles the packets that leave it.
     fn release(&mut self, link: usize, act: impl FnOnce(&mut Gateway<Crossing<P>>) -> Instant) {
         let Some(mut gateway) = self.hops[link].gateway.take() else { return };
         let at = act(&mut gateway);
-        while let Some(packet) = gateway.release() {
-            self.pass_on(packet, at);
+        while let Some(leaving) = gateway.release() {
+            match leaving {
+                Leaving::Passes(packet) => self.pass_on(packet, at),
+                Leaving::Dropped(packet, cause) => {
+                    self.lanes[index(packet.direction)].counts.record_drop(cause);
+                }
+            }
         }
         self.hops[link].gateway = Some(gateway);
     }
@@ -420,7 +448,9 @@ impl<P: Carried> Chain<P> {
             let Step { link, runs_on, .. } = self.steps[packet.step];
             let Crossing { bytes, direction, .. } = packet;
             let offered = Packet { bytes, direction, ect: packet.packet.is_ect() };
-            let outcome = self.hops[link].link.offer_packet(offered, at);
+            let hop = &mut self.hops[link];
+            let outcome = hop.link.offer_packet(offered, at);
+            packet.number_on_link = hop.link.offered();
             if outcome.marked {
                 packet.packet.mark();
                 self.lanes[index(direction)].counts.marked += 1;
@@ -434,11 +464,11 @@ impl<P: Carried> Chain<P> {
     }
 
     /// Handles the outcome of the packet at its link.
-    fn travel(&mut self, packet: Crossing<P>, outcome: Outcome) {
+    fn travel(&mut self, mut packet: Crossing<P>, outcome: Outcome) {
+        packet.late_by = outcome.late_by;
         let counts = &mut self.lanes[index(packet.direction)].counts;
         let arrival = match outcome.verdict {
-            Verdict::Drop(DropCause::Queue) => return counts.dropped += 1,
-            Verdict::Drop(DropCause::Loss) => return counts.lost += 1,
+            Verdict::Drop(cause) => return counts.record_drop(cause),
             Verdict::Held { until, ticket } => return self.plan(until, packet, Some(ticket)),
             Verdict::Deliver(arrival) => arrival,
         };

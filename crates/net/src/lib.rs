@@ -30,6 +30,7 @@
 //!     mark_above: None,
 //!     varying: None,
 //!     impairments: Vec::new(),
+//!     ..LinkConfig::default()
 //! };
 //! let pair = Pair::new(1500)?;
 //! let emulator = pair.emulate(&[SeededLink { link, resequence: None, seed: 1 }], None)?;

@@ -27,13 +27,6 @@ pub struct DirectedLink {
     pub direction: Direction,
 }
 
-impl DirectedLink {
-    /// Returns whether it has a resequencer at its far end.
-    pub(crate) fn resequences(&self) -> bool {
-        self.direction == Direction::Forward && self.link.resequence.is_some()
-    }
-}
-
 /// The routes of a source's packets. They refer to a link by its index in [`Paths::links`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceRoutes {

@@ -13,6 +13,7 @@ pub use netem::{Netem, Share};
 pub(crate) use stage::{Crossing, Fate, Stage};
 pub use workers::Workers;
 
+use crate::exit::Waits;
 use crate::{ConfigError, Direction, Distribution};
 use effect::Effect;
 
@@ -152,6 +153,28 @@ pub enum Impairment {
         /// Packets to which the impairment applies.
         applies: Applies,
     },
+    /// Delays packets at random until later ones have overtaken them at the far end of the link, where an
+    /// [`Exit`](crate::Exit) counts them. A link may have one impairment that counts packets: this one, or
+    /// [`Early`](Self::Early) by packets.
+    Behind {
+        /// Share of packets delayed.
+        fraction: f64,
+        /// Fewest and most packets that overtake a delayed one. Every number between them is equally likely.
+        packets: (u32, u32),
+        /// Maximum wait at the far end, after which a packet leaves although fewer have overtaken it.
+        at_most: Duration,
+        /// Packets to which the impairment applies.
+        applies: Applies,
+    },
+    /// Lets a few packets overtake. All others take longer, and keep their order.
+    Early {
+        /// Packets that overtake.
+        chosen: Chosen,
+        /// Advance of these packets.
+        by: Advance,
+        /// Packets to which the impairment applies. It does not delay any others.
+        applies: Applies,
+    },
     /// Applies another impairment for a time: to the packets that arrive at the link in it.
     During {
         /// Beginning of the time.
@@ -160,6 +183,30 @@ pub enum Impairment {
         until: Instant,
         /// The impairment.
         impairment: Box<Impairment>,
+    },
+}
+
+/// Packets that [overtake](Impairment::Early).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Chosen {
+    /// Random packets: this share of all.
+    Fraction(f64),
+    /// The last packet of every so many.
+    Every(u32),
+}
+
+/// Advance of packets that [overtake](Impairment::Early).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advance {
+    /// All other packets have so much extra delay.
+    Time(Duration),
+    /// All other packets wait in line at the far end of the link, where an [`Exit`](crate::Exit) holds
+    /// them. An early packet overtakes the line.
+    Packets {
+        /// Length of the line.
+        count: u32,
+        /// Maximum wait in line.
+        at_most: Duration,
     },
 }
 
@@ -187,6 +234,14 @@ pub enum Applies {
 }
 
 impl Applies {
+    /// Returns the packets of one direction.
+    pub(crate) fn only(direction: Direction) -> Self {
+        match direction {
+            Direction::Forward => Self::Data,
+            Direction::Reverse => Self::Acks,
+        }
+    }
+
     /// Returns whether packets in `direction` are included.
     pub fn to(self, direction: Direction) -> bool {
         match self {
@@ -197,8 +252,18 @@ impl Applies {
     }
 
     /// Returns whether some packets are included in both.
-    fn overlaps(self, other: Self) -> bool {
+    pub(crate) fn overlaps(self, other: Self) -> bool {
         self == Self::Both || other == Self::Both || self == other
+    }
+}
+
+impl Chosen {
+    /// Returns the share of the packets that are not chosen.
+    fn others(self) -> f64 {
+        match self {
+            Self::Fraction(fraction) => 1.0 - fraction,
+            Self::Every(every) => 1.0 - 1.0 / f64::from(every),
+        }
     }
 }
 
@@ -237,6 +302,11 @@ impl Impairment {
             }
             Self::Resend { errors, .. } => *errors > MAX_NEGLIGIBLE_FRACTION,
             Self::Periodic { every, .. } => 1.0 / f64::from(*every) > MAX_NEGLIGIBLE_FRACTION,
+            Self::Early { chosen, by: Advance::Time(by), .. } => {
+                *by > Duration::ZERO && chosen.others() > MAX_NEGLIGIBLE_FRACTION
+            }
+            // The packets that others wait for may come at once.
+            Self::Behind { .. } | Self::Early { .. } => false,
             Self::Duplicate { .. } | Self::Blackout { .. } => false,
             Self::During { impairment, .. } => impairment.may_hinder(),
         }
@@ -252,7 +322,24 @@ impl Impairment {
         }
     }
 
-    fn applies(&self) -> Applies {
+    /// Returns whether the impairment counts packets, which only one of a link may do.
+    pub fn counts_packets(&self) -> bool {
+        self.waits().is_some()
+    }
+
+    /// Returns how packets wait at the far end of the link for others, if the impairment counts packets.
+    pub(crate) fn waits(&self) -> Option<Waits> {
+        match *self {
+            Self::Behind { at_most, .. } => Some(Waits::UntilOvertaken { at_most }),
+            Self::Early { by: Advance::Packets { count, at_most }, .. } => {
+                Some(Waits::InLine { count, at_most })
+            }
+            Self::During { ref impairment, .. } => impairment.waits(),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn applies(&self) -> Applies {
         match *self {
             Self::Delay { applies, .. }
             | Self::Loss { applies, .. }
@@ -266,6 +353,8 @@ impl Impairment {
             | Self::Burst { applies, .. }
             | Self::Blackout { applies, .. }
             | Self::Replay { applies, .. }
+            | Self::Behind { applies, .. }
+            | Self::Early { applies, .. }
             | Self::Resend { applies, .. } => applies,
             Self::During { ref impairment, .. } => impairment.applies(),
         }

@@ -16,6 +16,8 @@
 //! 4. Every other impairment may lose the packet, alone, in a burst or in a blackout, or delay or
 //!    duplicate it.
 //! 5. The packet arrives after the propagation delay and all extra delays.
+//! 6. An [`Exit`] at the far end may hold it until others have overtaken it, or drop it, depending on the
+//!    packets that have arrived before.
 //!
 //! Extra delays follow the bottleneck: a packet that takes a longer path does not delay the others.
 //!
@@ -31,6 +33,7 @@ mod direction;
 mod discipline;
 mod distribution;
 mod error;
+mod exit;
 mod impairment;
 mod link;
 mod outcome;
@@ -46,7 +49,8 @@ pub use direction::Direction;
 pub use discipline::{MarkAbove, Red};
 pub use distribution::{Distribution, Sampler};
 pub use error::ConfigError;
-pub use impairment::{Applies, Impairment, Netem, Share, Times, Workers};
+pub use exit::{Arrival, Exit, ExitConfig, Leaving, Piece, ReplayRule, ReplayWindow, Span};
+pub use impairment::{Advance, Applies, Chosen, Impairment, Netem, Share, Times, Workers};
 pub use link::{Link, LinkConfig};
 pub use outcome::{DropCause, Outcome, Ticket, Verdict};
 pub use packet::Packet;

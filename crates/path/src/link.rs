@@ -10,7 +10,8 @@ use crate::resend::{Pending, Resender};
 use crate::transmitter::{Transmission, Transmitter};
 use crate::varying::{Course, Varying};
 use crate::{
-    Applies, ConfigError, Direction, DropCause, Impairment, Outcome, Packet, Ticket, Verdict,
+    Applies, ConfigError, Direction, DropCause, ExitConfig, Impairment, Outcome, Packet, Ticket,
+    Verdict,
 };
 
 /// Configuration of a link. The default delivers everything immediately.
@@ -44,6 +45,8 @@ pub struct LinkConfig {
     pub mark_above: Option<MarkAbove>,
     /// Impairments after the bottleneck. Their order only determines which random numbers each draws.
     pub impairments: Vec<Impairment>,
+    /// Settings of the far end, for an [`Exit`](crate::Exit). The [`Link`] itself only numbers packets for it.
+    pub exit: ExitConfig,
 }
 
 impl LinkConfig {
@@ -93,6 +96,8 @@ pub struct Link {
     plain_limit: Option<usize>,
     /// Arrival of the last packet that took no detour.
     latest: Instant,
+    /// Number of packets offered, if the link is not plain.
+    offered: u64,
 }
 
 impl Link {
@@ -102,11 +107,7 @@ impl Link {
     ///
     /// When a value is out of its range; the error names it.
     pub fn new(config: &LinkConfig, direction: Direction, seed: u64) -> Result<Self, ConfigError> {
-        let carries = match direction {
-            Direction::Forward => Applies::Data,
-            Direction::Reverse => Applies::Acks,
-        };
-        Self::carrying(config, direction, carries, seed)
+        Self::carrying(config, direction, Applies::only(direction), seed)
     }
 
     /// Creates an idle link that carries the packets in `carries`.
@@ -133,11 +134,20 @@ impl Link {
         let mut streams = Streams::new(seed);
         let mut resender = None;
         let mut has_resend = false;
+        config.exit.check().map_err(|error| error.within("exit"))?;
+        let mut waits = false;
         for (index, impairment) in config.impairments.iter().enumerate() {
             let rng = streams.next_for(direction);
             let place = format_args!("impairments[{index}]");
             let stage =
                 Stage::new(impairment, carries, rng).map_err(|error| error.within(place))?;
+            if impairment.waits().is_some() {
+                if waits {
+                    let expected = "the only one that counts packets";
+                    return Err(ConfigError::new("by", expected, "a second").within(place));
+                }
+                waits = true;
+            }
             let Some((after, attempts)) = impairment.resends() else {
                 stages.extend(stage);
                 continue;
@@ -152,7 +162,8 @@ impl Link {
             && resender.is_none()
             && config.varying.is_none()
             && config.red.is_none()
-            && config.mark_above.is_none();
+            && config.mark_above.is_none()
+            && config.exit.is_open();
         let limit = config.queue.map_or(usize::MAX, |limit| limit as usize);
         // Its stream follows those of the impairments, which therefore do not depend on the queue.
         let rng = || streams.next_for(direction);
@@ -167,6 +178,7 @@ impl Link {
             stages,
             resender,
             latest: Instant::ZERO,
+            offered: 0,
         })
     }
 
@@ -179,7 +191,8 @@ impl Link {
         Self { transmitter: self.transmitter.without_backlog(counted, allows_uniform), ..self }
     }
 
-    /// Returns whether the link has a drop-tail queue that marks nothing, and no impairments, like most links.
+    /// Returns whether the link has a drop-tail queue that marks nothing, no impairments, and packets leave
+    /// it as they arrive, like most links.
     pub fn is_plain(&self) -> bool {
         self.plain_limit.is_some()
     }
@@ -224,10 +237,11 @@ impl Link {
         }
         let Transmission { waited, departed } = self.transmitter.send(bytes, now);
         let verdict = Verdict::Deliver(departed + self.delay);
-        Outcome { verdict, duplicate: false, detoured: false, marked: false, waited, departed }
+        let (duplicate, detoured, marked, late_by) = (false, false, false, 0);
+        Outcome { verdict, duplicate, detoured, marked, late_by, waited, departed }
     }
 
-    /// Offers a packet to a link with RED, marks or impairments.
+    /// Offers a packet to a link with RED, marks, impairments or an exit.
     #[inline(never)]
     fn offer_impaired(
         &mut self,
@@ -236,6 +250,7 @@ impl Link {
         ect: bool,
         now: Instant,
     ) -> Outcome {
+        self.offered += 1;
         if self.resender.is_some() {
             self.resend_before(now);
         }
@@ -295,6 +310,7 @@ impl Link {
             duplicate: false,
             detoured: false,
             marked,
+            late_by: 0,
             waited,
             departed,
         };
@@ -320,7 +336,9 @@ impl Link {
             self.latest = arrival;
         }
         let verdict = Verdict::Deliver(arrival);
-        Outcome { verdict, duplicate: fate.duplicated, detoured: !in_order, ..outcome }
+        let detoured = !in_order || fate.reordered;
+        let Fate { duplicated: duplicate, late_by, .. } = fate;
+        Outcome { verdict, duplicate, detoured, late_by, ..outcome }
     }
 
     /// Returns whether packets leave the link in the order in which they arrived, each at most once.
@@ -328,6 +346,13 @@ impl Link {
         self.resender.is_none()
             && self.varying.as_ref().is_none_or(|varying| varying.keeps_order())
             && self.stages.iter().all(Stage::keeps_order)
+    }
+
+    /// Returns the number of packets offered so far, and thereby the number of the last one, for an
+    /// [`Exit`](crate::Exit). A tunnel numbers packets at its entrance, so those that the queue drops have
+    /// numbers as well. A [plain](Self::is_plain) link does not count.
+    pub fn offered(&self) -> u64 {
+        self.offered
     }
 
     /// Returns the number of packets at the link after the last offer, including that packet if it was

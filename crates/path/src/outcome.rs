@@ -18,6 +18,9 @@ pub struct Outcome {
     /// Whether the queue marked the packet with CE (RFC 3168); never set for a packet without ECT. The
     /// outcome of a packet that is resent repeats no mark.
     pub marked: bool,
+    /// Number of later packets for which the packet waits at the far end, 0 for most. The link does not know
+    /// when they come: an [`Exit`](crate::Exit) holds the packet.
+    pub late_by: u32,
     /// Time in the queue before the transmission began; zero if the queue dropped the packet. For a packet
     /// that is resent, it counts from the time at which it could be resent.
     pub waited: Duration,
@@ -55,6 +58,10 @@ pub enum DropCause {
     Queue,
     /// The way after the bottleneck, which has sent the packet.
     Loss,
+    /// The anti-replay window at the far end: the packet was behind it, or had arrived before.
+    Replay,
+    /// The limit on ranges at the far end: the packet would have opened one more.
+    Ranges,
 }
 
 impl Outcome {
@@ -65,6 +72,7 @@ impl Outcome {
             duplicate: false,
             detoured: false,
             marked: false,
+            late_by: 0,
             waited: Duration::ZERO,
             departed: now,
         }

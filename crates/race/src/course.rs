@@ -10,7 +10,7 @@ use unruffled_lab::cancel::never;
 use unruffled_lab::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
 use unruffled_lab::reference::Reference;
 use unruffled_lab::statistics::Estimate;
-use unruffled_measure::share;
+use unruffled_measure::{ExitCounts, share};
 use unruffled_net::{Lateness, MAX_TOLERABLE_LATENESS, Pair, Report as EmulatorReport};
 use unruffled_nfqueue::{Learnt, Report};
 use unruffled_scenario::Traffic;
@@ -255,7 +255,12 @@ impl Course<'_> {
                     return Err(failure(Reason::Corrupted));
                 }
                 let (mut row, trace) = outcome.into_row(self.scenario);
-                row.loss_rate = share(counts.dropped + counts.lost, counts.offered);
+                let rejected = counts.replay_drops + counts.range_drops;
+                row.loss_rate = share(counts.dropped + counts.lost + rejected, counts.offered);
+                if self.scenario.network.may_drop_at_exits() {
+                    let (replay_drops, range_drops) = (counts.replay_drops, counts.range_drops);
+                    row.flow.exits = Some(ExitCounts { replay_drops, range_drops });
+                }
                 if self.scenario.sender.ecn == EcnMode::Request {
                     row.flow.ecn.get_or_insert_default().marked_segments = counts.marked;
                 }

@@ -1,8 +1,10 @@
 //! The links of a scenario file: by name, with the impairments of their packets.
 
+mod exits;
+
 use unruffled_path::{
-    Applies, ConfigError, Distribution, Impairment, LinkConfig, MarkAbove, Netem, Red, Times,
-    Varying, Workers,
+    Advance, Applies, Chosen, ConfigError, Distribution, Impairment, LinkConfig, MarkAbove, Netem,
+    Red, Times, Varying, Workers,
 };
 use unruffled_resequence::Config as Resequence;
 use unruffled_units::{Duration, Instant, Rate, count, hint};
@@ -14,7 +16,7 @@ use crate::error::Error;
 
 /// The impairments of a link: the tables below it. Append new ones, because the random numbers of
 /// an impairment depend on its index.
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 12] = [
     "delayed",
     "loss",
     "alternate",
@@ -26,6 +28,7 @@ const KINDS: [&str; 11] = [
     "replay",
     "overhead",
     "workers",
+    "early",
 ];
 
 /// One MiB, in octets.
@@ -89,7 +92,9 @@ fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
         impairment.check().map_err(|error| k.wrong(&key, wrong(error)))?;
         impairments.push(impairment);
     }
-    Ok(LinkConfig { rate, delay, varying, queue, red, mark_above, impairments })
+    exits::check(k, at, &impairments)?;
+    let exit = exits::exit(k, at)?;
+    Ok(LinkConfig { rate, delay, varying, queue, red, mark_above, impairments, exit })
 }
 
 /// Reads the RED queue of a link of this `rate`, if the file has the table.
@@ -235,8 +240,12 @@ fn of_kind(k: &mut Keys, kind: &str, at: &str, applies: Applies) -> Result<Impai
             let lateness = times(k, at, "lateness", "[\"0\", \"0\", \"25 ms\"]")?.into();
             Impairment::Replay { lateness, applies }
         }
+        "early" => exits::early(k, at, applies)?,
         "delayed" => {
             let fraction = required_share(k, at, "fraction", "\"10 %\"")?;
+            if let Some(behind) = exits::behind(k, at, fraction, applies)? {
+                return Ok(behind);
+            }
             Impairment::Delay { fraction, delay: distribution(k, at)?, applies }
         }
         other => unreachable!("{other} is in KINDS"),
@@ -383,6 +392,7 @@ pub(super) fn in_words(link: &LinkConfig, resequence: Option<&Resequence>) -> St
         MarkAbove::Delay(delay) => format!("marks above {delay} of wait"),
     }));
     parts.extend(link.impairments.iter().map(impairment_in_words));
+    parts.extend(exits::in_words(&link.exit));
     parts.extend(resequence.map(resequence_in_words));
     parts.join(", ")
 }
@@ -490,6 +500,27 @@ pub(super) fn impairment_in_words(impairment: &Impairment) -> String {
             }
             parts.extend(jitter.as_ref().map(|jitter| format!("each batch {} later", law(jitter))));
             parts.join(", ")
+        }
+        Impairment::Behind { fraction, packets: (low, high), at_most, applies } => {
+            let packets = match low == high {
+                true => count(*low, "packet"),
+                false => format!("{low} to {high} packets"),
+            };
+            let share = percent(*fraction);
+            format!("{share} {} overtaken by {packets} within {at_most}", of(applies))
+        }
+        Impairment::Early { chosen, by, applies } => {
+            let share = match chosen {
+                Chosen::Fraction(fraction) => percent(*fraction),
+                Chosen::Every(every) => format!("one in {every}"),
+            };
+            let by = match by {
+                Advance::Time(by) => by.to_string(),
+                Advance::Packets { count: packets, at_most } => {
+                    format!("{}, at most {at_most},", count(*packets, "packet"))
+                }
+            };
+            format!("{share} {} {by} early", of(applies))
         }
         Impairment::During { from, until: Instant::MAX, impairment } => {
             format!("{} from {from}", impairment_in_words(impairment))

@@ -22,6 +22,14 @@ pub struct Network {
     pub access: Vec<Hop>,
 }
 
+impl Network {
+    /// Returns whether the far end of a link may drop packets.
+    pub fn may_drop_at_exits(&self) -> bool {
+        let links = self.links.iter().map(|link| &link.link);
+        links.chain(self.access.iter().map(|hop| &hop.link)).any(|link| link.exit.may_drop())
+    }
+}
+
 /// A link of the network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetLink {

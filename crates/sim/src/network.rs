@@ -4,7 +4,7 @@
 //! link has a single feeder and that feeder keeps order, packets reach the link in the order in which they
 //! were offered to the feeder. Such a run of links is crossed in one step, with the same outcome as hop by
 //! hop. The monitor receives events of a run with their own times, which may be later than the current
-//! time. A run ends at a resequencer.
+//! time. A run ends at a gateway.
 
 mod ahead;
 mod gateway;
@@ -81,8 +81,10 @@ struct Step {
     runs_on: bool,
     /// Whether packets reach their destination at its far end.
     delivers: bool,
-    /// Whether packets reach a resequencer at its far end.
+    /// Whether packets reach a gateway at its far end.
     gateway: bool,
+    /// Whether this gateway has an exit.
+    exit: bool,
     /// Whether it is the last link of its path.
     last: bool,
     /// Length of the run of plain links from this one on, which all but the last run on. A plain link has
@@ -128,8 +130,11 @@ pub(crate) struct Network {
     feeders: Vec<Feeder>,
     /// Empty until the network is sealed.
     hops: Vec<LinkState>,
-    /// The resequencers at the far ends of the links.
+    /// The gateways at the far ends of the links.
     gateways: Vec<Option<Box<Gateway>>>,
+    /// For each packet that has an exit ahead, its number on this link, and the number of packets for which
+    /// it waits there.
+    numbers: Vec<(u64, u32)>,
     /// Steps of all paths, one path after another.
     steps: Vec<Step>,
     packets: Vec<Packet>,
@@ -239,7 +244,7 @@ impl Network {
         let ect = packet.segment.ecn.is_ect();
         let mut at = now;
         loop {
-            let Step { link: on, runs_on, .. } = self.steps[step as usize];
+            let Step { link: on, runs_on, exit, .. } = self.steps[step as usize];
             let link = &mut self.hops[on.0 as usize].link;
             let outcome = link.offer_packet(Offer { bytes: size, direction: way, ect }, at);
             if self.watched {
@@ -255,6 +260,9 @@ impl Network {
                 },
                 _ => {
                     self.packets[id as usize].step = step;
+                    if exit {
+                        self.number(id, on, outcome.late_by);
+                    }
                     return self.travel(id, on, at, outcome, queue, monitor);
                 }
             }
@@ -344,6 +352,9 @@ impl Network {
         }
         // The copy is in line behind the packet, so that it does not overtake others with the same arrival.
         let copy = self.keep(self.packets[id as usize]);
+        if self.steps[self.packets[id as usize].step as usize].exit {
+            self.number_copy(copy, id);
+        }
         self.arrive_at(copy, link, arrival, outcome.detoured, queue);
         Progress::Doubled
     }
@@ -393,6 +404,9 @@ impl Network {
         let place = hop.held.iter().position(|&(held, _)| held == id);
         let outcome = place.and_then(|place| hop.link.resume(hop.held.swap_remove(place).1));
         let Some(outcome) = outcome else { return Progress::Underway };
+        if let Some((_, late_by)) = self.numbers.get_mut(id as usize) {
+            *late_by = outcome.late_by;
+        }
         if self.watched {
             self.report_crossing(id, link, now, true, &outcome, monitor);
         }
@@ -448,7 +462,7 @@ impl Network {
         self.end_run(id, step, run, queue, monitor)
     }
 
-    /// Frees the id of a packet that has arrived at its destination.
+    /// Frees the id of a packet that has left the network.
     #[inline]
     pub(crate) fn release(&mut self, id: u32) {
         self.free.push(id);

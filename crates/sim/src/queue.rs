@@ -11,7 +11,7 @@ pub(crate) enum FutureEvent {
     Packet(u32),
     /// This damaged packet may be sent again.
     Held(u32),
-    /// A wait in the resequencer at the far end of this link may be over.
+    /// A wait in the gateway at the far end of this link may be over.
     Gateway(u32),
     /// A timer of one end of a flow may be due. The number is twice the flow's, plus one for the receiver.
     Timer(u32),

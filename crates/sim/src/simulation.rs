@@ -5,7 +5,7 @@ mod sources;
 mod world;
 
 use unruffled_measure::{End, FlowId, LinkId, LinkMeters, Meter, Monitor, Passage};
-use unruffled_path::{ConfigError, Direction, LinkConfig};
+use unruffled_path::{ConfigError, Direction, DropCause, Leaving, LinkConfig};
 use unruffled_resequence::Config as Resequence;
 use unruffled_tcp::{Connection, State, reset_for};
 use unruffled_units::Instant;
@@ -220,23 +220,56 @@ impl Simulation {
         self.count(flow, progress, monitor);
     }
 
-    /// Handles a packet that has arrived at a resequencer.
+    /// Handles a packet that has arrived at a gateway.
     #[inline(never)]
     fn enter_gateway(&mut self, id: u32, monitor: &mut impl Monitor) {
         let World { network, queue, now, .. } = &mut self.world;
-        // A datagram belongs to no connection.
-        if self.flows[network.packet(id).flow.0 as usize].is_none() {
-            return self.leave_gateway(id, monitor);
+        let link = network.link_of(id);
+        if network.enter_exit(id, link, *now, queue) {
+            self.leave_exit(link, monitor);
+        } else {
+            self.enter_resequencer(id, link, monitor);
         }
-        let link = network.enter_gateway(id, *now, queue);
-        self.release(link, monitor);
     }
 
-    /// Ends the waits in the resequencer at the far end of `link` that are over.
+    /// Handles all packets that leave the exit at the far end of `link`.
+    fn leave_exit(&mut self, link: LinkId, monitor: &mut impl Monitor) {
+        while let Some(leaving) = self.world.network.poll_exit(link) {
+            match leaving {
+                Leaving::Passes(id) => self.enter_resequencer(id, link, monitor),
+                Leaving::Dropped(id, cause) => self.reject(id, link, cause, monitor),
+            }
+        }
+    }
+
+    /// Handles a packet that the exit at the far end of `link` drops.
+    fn reject(&mut self, id: u32, link: LinkId, cause: DropCause, monitor: &mut impl Monitor) {
+        let World { network, now, .. } = &mut self.world;
+        let &Packet { flow, ref segment, .. } = network.packet(id);
+        monitor.rejected(link, *now, cause);
+        monitor.dropped(flow, *now, cause, segment);
+        network.release(id);
+        self.count(flow, Progress::Dropped, monitor);
+    }
+
+    /// Passes a packet that may leave `link` to the resequencer at its far end, if there is one.
+    fn enter_resequencer(&mut self, id: u32, link: LinkId, monitor: &mut impl Monitor) {
+        let World { network, queue, now, .. } = &mut self.world;
+        // A datagram belongs to no connection.
+        let is_tcp = self.flows[network.packet(id).flow.0 as usize].is_some();
+        if is_tcp && network.enter_resequencer(id, link, *now, queue) {
+            self.release(link, monitor);
+        } else {
+            self.leave_gateway(id, monitor);
+        }
+    }
+
+    /// Ends the waits in the gateway at the far end of `link` that are over.
     #[inline(never)]
     fn end_waits(&mut self, link: LinkId, monitor: &mut impl Monitor) {
         let World { network, queue, now, .. } = &mut self.world;
         network.end_waits(link, *now, queue);
+        self.leave_exit(link, monitor);
         self.release(link, monitor);
     }
 
@@ -247,7 +280,7 @@ impl Simulation {
         }
     }
 
-    /// Handles a packet that goes on from a resequencer.
+    /// Handles a packet that goes on from a gateway.
     fn leave_gateway(&mut self, id: u32, monitor: &mut impl Monitor) {
         if self.world.network.is_on_last_step(id) {
             self.deliver(id, monitor);

@@ -25,13 +25,11 @@ fn path_rr() -> LinkConfig {
         rate: Rate::from_bps(10e6),
         delay: ms(25),
         queue: Some(100),
-        red: None,
-        mark_above: None,
-        varying: None,
         impairments: vec![
             Impairment::Delay { fraction: 0.1, delay, applies: Applies::Data },
             Impairment::Loss { fraction: 0.001, applies: Applies::Data },
         ],
+        ..LinkConfig::default()
     }
 }
 

@@ -191,10 +191,8 @@ impl Path {
             rate: Rate::from_bps(20e6),
             delay: unruffled_units::Duration::from_millis(DELAY_MS),
             queue: None,
-            red: None,
-            mark_above: None,
-            varying: None,
             impairments: vec![late],
+            ..LinkConfig::default()
         };
         let emulator =
             pair.emulate(&[SeededLink { link, seed: 1, resequence: None }], None).expect("starts");

@@ -192,7 +192,9 @@ fn loses(scenario: &Scenario, group: &Traffic, ways: &Ways, most: u64) -> bool {
     let others = scenario.traffic.iter().any(|other| other.name != group.name);
     let small = |queue: u32| others || u64::from(queue) < most;
     let full = |link: &LinkConfig| link.red.is_some() || link.queue.is_some_and(small);
-    let loses = |link: &LinkConfig| full(link) || link.impairments.iter().any(may_lose);
+    let loses = |link: &LinkConfig| {
+        full(link) || link.exit.may_drop() || link.impairments.iter().any(may_lose)
+    };
     let links = directed(scenario).into_iter().zip(&ways.crossed);
     links.filter(|(_, share)| **share > 0.0).any(|((link, _), _)| loses(&link.link))
         || own(scenario, group).any(loses)
@@ -207,6 +209,8 @@ fn may_lose(impairment: &Impairment) -> bool {
         | Impairment::Overhead { .. }
         | Impairment::Workers { .. }
         | Impairment::Replay { .. }
+        | Impairment::Behind { .. }
+        | Impairment::Early { .. }
         | Impairment::Duplicate { .. } => false,
         Impairment::Loss { .. }
         | Impairment::Periodic { .. }

@@ -70,10 +70,16 @@ pub fn columns(comparison: &Comparison) -> Vec<Column> {
         Medium::Wire => WIRE,
     };
     let mut columns = columns.to_vec();
-    if comparison.variants.iter().flat_map(|runs| &runs.rows).any(|row| row.flow.ecn.is_some()) {
-        let behind_share = columns.iter().position(|c| c.short == SHARE.short).map_or(0, |i| i + 1);
-        columns.splice(behind_share..behind_share, metric::ECN_METRICS.map(mean));
+    let rows = || comparison.variants.iter().flat_map(|runs| &runs.rows);
+    let mut path = Vec::new();
+    if rows().any(|row| row.flow.ecn.is_some()) {
+        path.extend(metric::ECN_METRICS.map(mean));
     }
+    let has_drops =
+        |metric: &Metric| rows().any(|row| metric.of(row).number().is_some_and(|n| n > 0.0));
+    path.extend(metric::EXIT_METRICS.into_iter().filter(has_drops).map(mean));
+    let behind_share = columns.iter().position(|c| c.short == SHARE.short).map_or(0, |i| i + 1);
+    columns.splice(behind_share..behind_share, path);
     let scale = scale(comparison, &summaries(comparison));
     let scaled = |column: &Column| match column.content {
         Content::Mean(Metric { unit: Unit::BitsPerSecond, .. }) => Column {

@@ -3,7 +3,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use unruffled_measure::{FlowRecord, LinkRecord, RunRecord};
 
-use crate::metric::{ECN_METRICS, GOODPUT, Metric};
+use crate::metric::{ECN_METRICS, EXIT_METRICS, GOODPUT, Metric};
 use crate::record::{Beside, Comparison, RunRow, VariantRuns};
 use crate::statistics::Estimate;
 use crate::summary::{MEANS, Summary, reference_in_words, summaries};
@@ -159,7 +159,8 @@ impl Serialize for Means<'_> {
         means.serialize_entry(GOODPUT.name, &interval(summary.goodput_bps))?;
         means.serialize_entry("share_of_undisturbed", &interval(summary.share))?;
         let has = |metric: &&Metric| summary.estimate(metric).is_some();
-        for metric in MEANS.iter().chain(ECN_METRICS.iter().filter(has)) {
+        let optional = ECN_METRICS.iter().chain(&EXIT_METRICS).filter(has);
+        for metric in MEANS.iter().chain(optional) {
             means.serialize_entry(metric.name, &summary.estimate(metric).map(interval))?;
         }
         if !beside.is_empty() {

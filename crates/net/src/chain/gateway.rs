@@ -1,49 +1,128 @@
-//! The resequencer at the far end of a link.
+//! Gateway at the far end of a link: an exit that may drop packets, then a resequencer.
 
-use unruffled_resequence::{Config, Counters, Packet, Resequencer};
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use unruffled_path::{Applies, Arrival, Exit, Leaving, LinkConfig, Piece, Span};
+use unruffled_resequence::{Config, Counters, Packet, Protocol, Resequencer, Role};
 use unruffled_units::Instant;
 
-/// A resequencer of values of type `T`, with the time of the latest event at it.
+/// An exit or a resequencer, or both, of values of type `T`, with the time of the latest event at it.
 #[derive(Debug)]
 pub(super) struct Gateway<T> {
-    resequencer: Resequencer<T>,
+    exit: Option<Exit<(Option<Packet>, T)>>,
+    resequencer: Option<Resequencer<T>>,
+    /// Packets that leave without the resequencer.
+    leaving: VecDeque<Leaving<T>>,
     latest: Instant,
 }
 
 impl<T> Gateway<T> {
-    pub(super) fn new(config: Config) -> Self {
-        Self { resequencer: Resequencer::new(config), latest: Instant::ZERO }
+    /// Creates the gateway of a link with the packets in `carries` and the bounds of its resequencer. Returns
+    /// `None` if packets leave the link as they arrive.
+    pub(super) fn new(
+        config: &LinkConfig,
+        carries: Applies,
+        bounds: Option<Config>,
+    ) -> Option<Self> {
+        let exit = Exit::carrying(config, carries);
+        if exit.is_none() && bounds.is_none() {
+            return None;
+        }
+        let resequencer = bounds.map(Resequencer::new);
+        Some(Self { exit, resequencer, leaving: VecDeque::new(), latest: Instant::ZERO })
     }
 
-    /// Takes a packet that arrives at `at`, and returns the time at which packets are released.
-    pub(super) fn arrive(&mut self, facts: &Packet, packet: T, at: Instant) -> Instant {
+    /// Takes a packet that arrives at `at`, and returns the time at which packets are released. `number` is
+    /// the packet's number on the link, and the number of packets for which it waits. A packet without
+    /// `facts` passes the resequencer at once.
+    pub(super) fn arrive(
+        &mut self,
+        facts: Option<Packet>,
+        (number, late_by): (u64, u32),
+        packet: T,
+        at: Instant,
+    ) -> Instant {
         self.latest = self.latest.max(at);
-        self.resequencer.handle(facts, packet, self.latest);
+        match &mut self.exit {
+            Some(exit) => {
+                let piece = if exit.reads_pieces() { facts.as_ref().and_then(piece) } else { None };
+                let arrival = Arrival { number, late_by, piece };
+                exit.handle(arrival, (facts, packet), self.latest);
+                self.leave_exit();
+            }
+            None => self.resequence(facts, packet),
+        }
         self.latest
+    }
+
+    /// Passes on all packets that leave the exit.
+    fn leave_exit(&mut self) {
+        while let Some(leaving) = self.exit.as_mut().and_then(Exit::poll) {
+            match leaving {
+                Leaving::Passes((facts, packet)) => self.resequence(facts, packet),
+                Leaving::Dropped((_, packet), cause) => {
+                    self.leaving.push_back(Leaving::Dropped(packet, cause));
+                }
+            }
+        }
+    }
+
+    /// Passes a packet to the resequencer, if there is one that can order it.
+    fn resequence(&mut self, facts: Option<Packet>, packet: T) {
+        match (&mut self.resequencer, facts) {
+            (Some(resequencer), Some(facts)) => resequencer.handle(&facts, packet, self.latest),
+            _ => self.leaving.push_back(Leaving::Passes(packet)),
+        }
     }
 
     /// Ends the waits that are over at `at`, and returns the time at which packets are released.
     pub(super) fn end_waits(&mut self, at: Instant) -> Instant {
         self.latest = self.latest.max(at);
-        self.resequencer.handle_timeout(self.latest);
+        if let Some(exit) = &mut self.exit {
+            exit.handle_timeout(self.latest);
+            self.leave_exit();
+        }
+        if let Some(resequencer) = &mut self.resequencer {
+            resequencer.handle_timeout(self.latest);
+        }
         self.latest
     }
 
     /// Returns the time at which [`end_waits`](Self::end_waits) is due, if any packet is held. A wait that
     /// a packet cut short is due at once.
     pub(super) fn timeout(&self) -> Option<Instant> {
-        self.resequencer.poll_timeout().map(|at| at.max(self.latest))
+        let exit = self.exit.as_ref().and_then(Exit::poll_timeout);
+        let resequencer = self.resequencer.as_ref().and_then(Resequencer::poll_timeout);
+        exit.into_iter().chain(resequencer).min().map(|at| at.max(self.latest))
     }
 
-    /// Returns the next packet that goes on.
-    pub(super) fn release(&mut self) -> Option<T> {
-        self.resequencer.poll_release()
+    /// Returns the next packet that goes on or is dropped.
+    pub(super) fn release(&mut self) -> Option<Leaving<T>> {
+        let released = || Some(Leaving::Passes(self.resequencer.as_mut()?.poll_release()?));
+        self.leaving.pop_front().or_else(released)
     }
 
-    /// Returns the counts so far.
-    pub(super) fn counters(&self) -> Counters {
-        self.resequencer.counters()
+    /// Returns the counts of the resequencer so far, if there is one.
+    pub(super) fn counters(&self) -> Option<Counters> {
+        self.resequencer.as_ref().map(Resequencer::counters)
     }
+}
+
+/// Returns the TCP octets of a packet.
+fn piece(facts: &Packet) -> Option<Piece> {
+    if facts.flow.protocol != Protocol::Tcp {
+        return None;
+    }
+    let span = match facts.role {
+        Role::Open { next } => Span::Opens(next),
+        Role::Data { number, span, .. } => Span::Octets { first: number as u32, len: span },
+        Role::Acknowledgement => return None,
+        Role::Close => Span::Closes,
+    };
+    let mut hasher = DefaultHasher::new();
+    facts.flow.hash(&mut hasher);
+    Some(Piece { flow: hasher.finish(), span })
 }
 
 #[cfg(test)]
@@ -51,7 +130,7 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
     use proptest::prelude::*;
-    use unruffled_path::{Applies, Direction, Impairment, LinkConfig};
+    use unruffled_path::{Direction, ExitConfig, Impairment, ReplayWindow};
     use unruffled_resequence::{Flow, Protocol, Role};
     use unruffled_units::{Duration, Rate};
 
@@ -203,6 +282,60 @@ mod tests {
         chain.offer(Sent::Data(0), 1000, at(0));
         assert_eq!(take(&mut chain, 500), [(at(11), Sent::Data(1)), (at(12), Sent::Data(0))]);
         assert_eq!(chain.resequenced(), []);
+    }
+
+    /// Packet 0 is the third that the link carries, after the SYN and the unknown one. Packets 1 and 3 are
+    /// overtaken by three and by one.
+    #[test]
+    fn a_replay_window_drops_late_packets_before_the_resequencer() {
+        let hop = |behind| {
+            let replay = Some(ReplayWindow::new(behind));
+            let link = LinkConfig { exit: ExitConfig { replay, ranges: None }, ..hop().link };
+            SeededLink { link, resequence: None, seed: 1 }
+        };
+        let all = [(211, 0), (213, 2), (215, 4), (312, 1), (314, 3)];
+        assert_eq!(five_packets(&[hop(4)]), all);
+        // Packet 1 is 3 behind packet 4.
+        assert_eq!(five_packets(&[hop(3)]), [(211, 0), (213, 2), (215, 4), (314, 3)]);
+        assert_eq!(five_packets(&[hop(1)]), [(211, 0), (213, 2), (215, 4)]);
+        // Packet 2 waits for packet 1 until the bound.
+        let ordered = SeededLink { resequence: Some(bounds(MAX_HOLD)), ..hop(3) };
+        let left = five_packets(&[ordered]);
+        assert_eq!(left[..2], [(211, 0), (363, 2)]);
+        assert_eq!(left[2..].iter().map(|(_, n)| *n).collect::<Vec<_>>(), [3, 4]);
+    }
+
+    #[test]
+    fn drops_of_a_replay_window_are_counted_by_themselves() {
+        let replay = Some(ReplayWindow::new(1));
+        let link = LinkConfig { exit: ExitConfig { replay, ranges: None }, ..hop().link };
+        let hop = SeededLink { link, resequence: None, seed: 1 };
+        let mut chain = Chain::new(&[hop], Direction::Forward).unwrap();
+        for n in 0..10 {
+            chain.offer(Sent::Data(n), 1000, at(0));
+        }
+        // The last packet is late as well, but none overtakes it.
+        assert_eq!(take(&mut chain, 1000).len(), 6);
+        let counts = chain.counts();
+        assert_eq!((counts.offered, counts.delivered, counts.replay_drops), (10, 6, 4));
+        assert_eq!((counts.lost, counts.dropped, counts.range_drops), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_limit_on_ranges_drops_data_beyond_a_gap() {
+        let exit = ExitConfig { replay: None, ranges: Some(1) };
+        let link = LinkConfig { exit, ..hop().link };
+        let hop = SeededLink { link, resequence: None, seed: 1 };
+        let mut chain = Chain::new(&[hop], Direction::Forward).unwrap();
+        chain.offer(Sent::Syn, 1000, at(0));
+        assert_eq!(take(&mut chain, 100).len(), 1);
+        // Every second one is late: 0, 2 and 4. Packet 1 is the first range, and 3 and 5 would be others.
+        for n in 0..6 {
+            chain.offer(Sent::Data(n), 1000, at(200));
+        }
+        let numbers: Vec<Sent> = take(&mut chain, 1000).into_iter().map(|(_, sent)| sent).collect();
+        assert_eq!(numbers, [1, 0, 2, 4].map(Sent::Data));
+        assert_eq!(chain.counts().range_drops, 2);
     }
 
     proptest! {

@@ -38,39 +38,42 @@ impl<P: Carried> Chain<P> {
     pub fn over(paths: &Paths, directions: &[Direction]) -> Result<Self, ConfigError> {
         let mut steps = Vec::new();
         let mut usage = vec![Usage { feeder: Feeder::Unknown, carries: None }; paths.links.len()];
-        let mut gateways = Vec::new();
+        // The links that packets of these directions cross, in the order in which they do.
+        let mut crossed: Vec<usize> = Vec::new();
         let mut sources = Vec::with_capacity(paths.sources.len());
         for source in &paths.sources {
             let routes = DIRECTIONS.map(|direction| {
                 let route = source.route(direction);
                 for (links, _) in &route.paths {
                     cross(&mut usage, links, direction);
-                    for &link in links {
-                        if directions.contains(&direction)
-                            && paths.links[link].resequences()
-                            && !gateways.contains(&link)
-                        {
-                            gateways.push(link);
-                        }
+                    if directions.contains(&direction) {
+                        crossed.extend(links);
                     }
                 }
                 ways(route, &mut steps)
             });
             sources.push(Source { port: source.port, routes });
         }
-        let mut hops = Vec::with_capacity(paths.links.len());
+        let mut hops: Vec<Hop<P>> = Vec::with_capacity(paths.links.len());
         for (number, directed) in paths.links.iter().enumerate() {
             let hop = &directed.link;
             let carries = usage[number].carries.unwrap_or_default();
             let link = Link::carrying(&hop.link, directed.direction, carries, hop.seed)?;
-            let bounds = hop.resequence.filter(|_| gateways.contains(&number));
-            let gateway = bounds.map(|bounds| Box::new(Gateway::new(bounds)));
+            let is_forward = directed.direction == Direction::Forward;
+            let bounds = hop.resequence.filter(|_| is_forward);
+            let gateway = Gateway::new(&hop.link, carries, bounds).map(Box::new);
             hops.push(Hop { link, line: VecDeque::new(), gateway });
+        }
+        let mut gateways: Vec<usize> = Vec::new();
+        for link in crossed {
+            if hops[link].gateway.is_some() && !gateways.contains(&link) {
+                gateways.push(link);
+            }
         }
         for i in 1..steps.len() {
             let next = steps[i].link;
             let step: &mut Step = &mut steps[i - 1];
-            let hop: &Hop<P> = &hops[step.link];
+            let hop = &hops[step.link];
             step.runs_on = !step.last
                 && hop.gateway.is_none()
                 && hop.link.keeps_order()

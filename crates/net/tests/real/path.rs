@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use unruffled_net::{DirectedLink, Paths, Report, SeededLink, SourceRoutes};
 use unruffled_path::{
-    Applies, Direction, Distribution, Impairment, Link, LinkConfig, Trace, Varying,
+    Advance, Applies, Chosen, Direction, Distribution, Exit, ExitConfig, Impairment, Leaving, Link,
+    LinkConfig, ReplayWindow, Trace, Varying, Verdict,
 };
 
 use crate::common::{Arrival, at, hop, pair, pair_of, send};
@@ -133,6 +134,91 @@ fn packets_leave_the_emulator_at_the_instants_of_a_trace() {
     // Two per cent of the 950 ms that the packets take.
     assert!(late[late.len() / 2] < ms(19), "{late:?}");
     print_lateness(&emulator.stop());
+}
+
+/// The link decides which packets are late. Real arrival times vary by microseconds, so that a few packets
+/// may arrive on the other side of the window's edge.
+#[test]
+fn the_emulator_drops_the_packets_that_the_simulated_replay_window_drops() {
+    const PACKETS: u32 = 3000;
+    const GAP_US: u32 = 500;
+    let Some(pair) = pair() else { return };
+    let delay = Distribution::Exponential { mean: unruffled_units::Duration::from_millis(15) };
+    let late = Impairment::Delay { fraction: 0.3, delay, applies: Applies::Data };
+    let mut hop = hop(None, 1, vec![late]);
+    hop.link.exit = ExitConfig { replay: Some(ReplayWindow::new(32)), ..ExitConfig::default() };
+    let emulator = pair.emulate(std::slice::from_ref(&hop), None).expect("starts");
+    let gap = Duration::from_micros(GAP_US.into());
+    let arrived = send(&pair, PACKETS, gap).len() as u64;
+    let report = emulator.stop();
+    print_lateness(&report);
+    let counts = report.forward.counts;
+    assert_eq!((counts.delivered, counts.offered), (arrived, u64::from(PACKETS)));
+    assert_eq!(counts.delivered + counts.replay_drops, counts.offered);
+
+    let mut link = Link::new(&hop.link, Direction::Forward, hop.seed).expect("makes sense");
+    let mut arrivals: Vec<_> = (0..PACKETS)
+        .map(|n| {
+            let now = unruffled_units::Instant::from_nanos(u64::from(GAP_US * n) * 1000);
+            match link.offer(1000, Direction::Forward, now).verdict {
+                Verdict::Deliver(arrival) => (arrival, link.offered()),
+                other => panic!("{other:?}"),
+            }
+        })
+        .collect();
+    arrivals.sort();
+    let mut exit = Exit::new(&hop.link, Direction::Forward).expect("has a window");
+    for (at, number) in arrivals {
+        exit.handle(unruffled_path::Arrival { number, late_by: 0, piece: None }, (), at);
+    }
+    let leaving = std::iter::from_fn(|| exit.poll());
+    let expected = leaving.filter(|l| matches!(l, Leaving::Dropped(..))).count() as u64;
+    assert!(expected > 200, "{expected}");
+    let off = counts.replay_drops.abs_diff(expected) as f64 / expected as f64;
+    assert!(off < 0.02, "{} dropped, {expected} expected", counts.replay_drops);
+}
+
+/// The order of real packets is that of the virtual ones, except where the machine delivers a packet so late
+/// that its wait ends first.
+#[test]
+fn the_emulator_lets_as_many_packets_overtake_as_the_simulated_link() {
+    const PACKETS: u32 = 2000;
+    let at_most = unruffled_units::Duration::from_millis(200);
+    let (applies, packets) = (Applies::Data, (5, 30));
+    let behind = Impairment::Behind { fraction: 0.1, packets, at_most, applies };
+    let by = Advance::Packets { count: 40, at_most };
+    let early = Impairment::Early { chosen: Chosen::Every(20), by, applies };
+    for impairment in [behind, early] {
+        let Some(pair) = pair() else { return };
+        let hop = hop(None, 1, vec![impairment]);
+        let emulator = pair.emulate(std::slice::from_ref(&hop), None).expect("starts");
+        let arrivals = send(&pair, PACKETS, Duration::from_micros(500));
+        let report = emulator.stop();
+        print_lateness(&report);
+
+        let mut link = Link::new(&hop.link, Direction::Forward, hop.seed).expect("makes sense");
+        let mut exit = Exit::new(&hop.link, Direction::Forward).expect("packets wait");
+        let mut expected = Vec::new();
+        for n in 0..PACKETS {
+            let now = unruffled_units::Instant::from_nanos(u64::from(n) * 500_000);
+            let late_by = link.offer(1000, Direction::Forward, now).late_by;
+            let number = link.offered();
+            exit.handle(unruffled_path::Arrival { number, late_by, piece: None }, n, now);
+            expected.extend(std::iter::from_fn(|| exit.poll()));
+        }
+        exit.handle_timeout(unruffled_units::Instant::MAX);
+        expected.extend(std::iter::from_fn(|| exit.poll()));
+        let expected: Vec<u32> = expected
+            .into_iter()
+            .map(|leaving| match leaving {
+                Leaving::Passes(n) => n,
+                Leaving::Dropped(n, cause) => panic!("{n}: {cause:?}"),
+            })
+            .collect();
+        assert_eq!(arrivals.len(), PACKETS as usize);
+        let same = numbers(&arrivals).iter().zip(&expected).filter(|(a, b)| a == b).count();
+        assert!(same as f64 > 0.98 * f64::from(PACKETS), "{same} of {PACKETS}");
+    }
 }
 
 #[test]

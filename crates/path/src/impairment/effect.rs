@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use rand::distr::Bernoulli;
+use rand::distr::{Bernoulli, Uniform};
 use unruffled_units::{Duration, Instant};
 
 use super::netem::DelayLine;
 use super::workers::Pool;
-use super::{Impairment, Times};
+use super::{Advance, Chosen, Impairment, Times};
 use crate::{ConfigError, Sampler};
 
 /// Effect of an impairment on a packet, with the state that earlier packets left.
@@ -26,6 +26,15 @@ pub(super) enum Effect {
     Overhead { delay: Sampler, last: Instant },
     Workers { pool: Box<Pool> },
     Netem { line: Box<DelayLine> },
+    Behind { coin: Bernoulli, packets: Uniform<u32> },
+    Early { choice: Choice, by: Advance },
+}
+
+/// Choice of packets.
+#[derive(Clone, Debug)]
+pub(super) enum Choice {
+    Random(Bernoulli),
+    Periodic { every: u32, passed: u32 },
 }
 
 impl Effect {
@@ -94,6 +103,31 @@ impl Effect {
             Impairment::Netem { ref netem, .. } => {
                 Self::Netem { line: Box::new(DelayLine::new(netem)?) }
             }
+            Impairment::Behind { packets: (0, _), .. } => {
+                return Err(ConfigError::new("by", "at least 1 packet", 0));
+            }
+            Impairment::Behind { at_most: Duration::ZERO, .. }
+            | Impairment::Early { by: Advance::Packets { at_most: Duration::ZERO, .. }, .. } => {
+                return Err(ConfigError::new("at_most", "more than 0 s", Duration::ZERO));
+            }
+            Impairment::Behind { fraction, packets: (low, high), .. } => Self::Behind {
+                coin: coin("fraction", fraction)?,
+                packets: Uniform::new_inclusive(low, high)
+                    .map_err(|_| ConfigError::new("by", "in rising order", high))?,
+            },
+            Impairment::Early { by: Advance::Packets { count: 0, .. }, .. } => {
+                return Err(ConfigError::new("by", "at least 1 packet", 0));
+            }
+            Impairment::Early { chosen: Chosen::Every(0), .. } => {
+                return Err(ConfigError::new("every", "at least 1", 0));
+            }
+            Impairment::Early { chosen, by, .. } => Self::Early {
+                choice: match chosen {
+                    Chosen::Fraction(fraction) => Choice::Random(coin("fraction", fraction)?),
+                    Chosen::Every(every) => Choice::Periodic { every, passed: 0 },
+                },
+                by,
+            },
             Impairment::During { ref impairment, .. } => Self::new(impairment)?,
         })
     }
@@ -105,7 +139,8 @@ impl Effect {
             | Self::Loss { coin }
             | Self::Duplicate { coin }
             | Self::Burst { coin, .. }
-            | Self::Resend { coin } => coin.p() == 0.0,
+            | Self::Resend { coin }
+            | Self::Behind { coin, .. } => coin.p() == 0.0,
             Self::Blackout { length, .. } => *length == Duration::ZERO,
             Self::Replay { lateness, .. } => lateness.iter().all(|late| *late == Duration::ZERO),
             Self::Periodic { .. }
@@ -113,7 +148,8 @@ impl Effect {
             | Self::Redrawn { .. }
             | Self::Overhead { .. }
             | Self::Workers { .. }
-            | Self::Netem { .. } => false,
+            | Self::Netem { .. }
+            | Self::Early { .. } => false,
         }
     }
 }

@@ -5,8 +5,8 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_units::{Duration, Instant};
 
-use super::effect::Effect;
-use super::{Applies, Impairment, Times};
+use super::effect::{Choice, Effect};
+use super::{Advance, Applies, Impairment, Times};
 use crate::{ConfigError, Direction};
 
 /// Crossing of a link by a packet.
@@ -32,6 +32,10 @@ pub(crate) struct Fate {
     pub(crate) detour: Duration,
     /// Extra delay that the packets around it have as well.
     pub(crate) shift: Duration,
+    /// Number of packets that it waits for at the far end; see [`Outcome`](crate::Outcome).
+    pub(crate) late_by: u32,
+    /// Whether it leaves its order at the far end.
+    pub(crate) reordered: bool,
 }
 
 /// Impairment of a link, with its own stream of random numbers.
@@ -131,6 +135,26 @@ impl Stage {
                 fate.lost |= is_blackout(times, *length, packet.departed);
             }
             Effect::Resend { coin } => fate.lost |= coin.sample(rng),
+            Effect::Behind { coin, packets } => {
+                // The number is drawn for every packet, so that later draws do not depend on the fraction.
+                let late_by = packets.sample(rng);
+                if coin.sample(rng) {
+                    fate.late_by = late_by;
+                    fate.reordered = true;
+                }
+            }
+            Effect::Early { choice, by } => {
+                let is_early = match choice {
+                    Choice::Random(coin) => coin.sample(rng),
+                    Choice::Periodic { every, passed } => is_last(passed, *every),
+                };
+                match *by {
+                    Advance::Time(_) if is_early => {}
+                    Advance::Time(by) => fate.shift += by,
+                    Advance::Packets { .. } if is_early => fate.reordered = true,
+                    Advance::Packets { count, .. } => fate.late_by = count,
+                }
+            }
             Effect::Replay { lateness, passed } => {
                 fate.detour += lateness[*passed];
                 *passed = (*passed + 1) % lateness.len();

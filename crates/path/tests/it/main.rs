@@ -1,5 +1,6 @@
 //! Integration tests of links.
 
+mod exit;
 mod link;
 mod marks;
 mod resend;

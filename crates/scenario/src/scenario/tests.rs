@@ -1,3 +1,4 @@
+mod exits;
 mod paths;
 mod set;
 mod standstill;

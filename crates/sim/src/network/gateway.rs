@@ -1,8 +1,9 @@
-//! Resequencers at the far ends of links.
+//! Gateways at the far ends of links: an exit that may drop packets, then a resequencer.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use unruffled_measure::{End, LinkId};
+use unruffled_path::{Applies, Arrival, Exit, Leaving, LinkConfig, Piece, Span};
 use unruffled_resequence::{
     Config, Flow, MEMORY_PER_OCTET, Packet as Facts, Protocol, Resequencer, Role,
 };
@@ -11,10 +12,11 @@ use unruffled_units::Instant;
 use super::{Network, Packet};
 use crate::queue::{FutureEvent, Queue};
 
-/// A resequencer, and the planned end of its waits.
+/// An exit or a resequencer, or both, and the planned end of their waits.
 #[derive(Debug)]
 pub(super) struct Gateway {
-    resequencer: Resequencer<u32>,
+    exit: Option<Exit<u32>>,
+    resequencer: Option<Resequencer<u32>>,
     /// Time of the next planned event, if any.
     armed: Option<Instant>,
     /// Whether the event was planned again behind the other events of its time.
@@ -22,15 +24,32 @@ pub(super) struct Gateway {
 }
 
 impl Gateway {
-    pub(super) fn new(bounds: Config) -> Self {
-        Self { resequencer: Resequencer::new(bounds), armed: None, deferred: false }
+    /// Creates the gateway of a link with the packets in `carries` and the bounds of its resequencer.
+    /// Returns `None` if packets leave the link as they arrive.
+    pub(super) fn new(
+        config: &LinkConfig,
+        carries: Applies,
+        bounds: Option<Config>,
+    ) -> Option<Self> {
+        let exit = Exit::carrying(config, carries);
+        if exit.is_none() && bounds.is_none() {
+            return None;
+        }
+        Some(Self { exit, resequencer: bounds.map(Resequencer::new), armed: None, deferred: false })
+    }
+
+    /// Returns whether packets pass an exit, which requires their numbers.
+    pub(super) fn has_exit(&self) -> bool {
+        self.exit.is_some()
     }
 
     /// Plans the next end of a wait. A planned event that is too early is planned again when it comes. An
     /// earlier event replaces one that would be too late.
     fn arm(&mut self, link: LinkId, now: Instant, queue: &mut Queue) {
-        let due = self.resequencer.poll_timeout().map(|due| due.max(now));
-        if let Some(due) = due
+        let exit = self.exit.as_ref().and_then(Exit::poll_timeout);
+        let resequencer = self.resequencer.as_ref().and_then(Resequencer::poll_timeout);
+        let due = exit.into_iter().chain(resequencer).min();
+        if let Some(due) = due.map(|due| due.max(now))
             && self.armed.is_none_or(|armed| due < armed)
         {
             self.armed = Some(due);
@@ -41,21 +60,75 @@ impl Gateway {
 }
 
 impl Network {
-    /// Returns whether the packet reaches a resequencer at the far end of its link.
+    /// Returns whether the packet reaches a gateway at the far end of its link.
     #[inline]
     pub(crate) fn meets_gateway(&self, id: u32) -> bool {
         self.steps[self.packets[id as usize].step as usize].gateway
     }
 
-    /// Passes a TCP packet to the resequencer at the far end of its link, and returns the link.
-    pub(crate) fn enter_gateway(&mut self, id: u32, now: Instant, queue: &mut Queue) -> LinkId {
-        let packet = &self.packets[id as usize];
-        let link = self.steps[packet.step as usize].link;
-        if let Some(gateway) = &mut self.gateways[link.0 as usize] {
-            gateway.resequencer.handle(&facts(packet), id, now);
-            gateway.arm(link, now, queue);
+    /// Returns the link of the packet's step.
+    pub(crate) fn link_of(&self, id: u32) -> LinkId {
+        self.steps[self.packets[id as usize].step as usize].link
+    }
+
+    /// Keeps the number of the packet that was offered last to `link`, for the exit at its far end, and the
+    /// number of packets for which it waits there.
+    #[cold]
+    pub(super) fn number(&mut self, id: u32, link: LinkId, late_by: u32) {
+        let number = self.hops[link.0 as usize].link.offered();
+        self.keep_number(id, (number, late_by));
+    }
+
+    /// Gives a copy of a packet the packet's number.
+    #[cold]
+    pub(super) fn number_copy(&mut self, copy: u32, id: u32) {
+        let number = self.numbers[id as usize];
+        self.keep_number(copy, number);
+    }
+
+    fn keep_number(&mut self, id: u32, number: (u64, u32)) {
+        let id = id as usize;
+        if self.numbers.len() <= id {
+            self.numbers.resize(self.packets.len(), (0, 0));
         }
-        link
+        self.numbers[id] = number;
+    }
+
+    /// Passes a packet to the exit at the far end of `link`. Returns false if there is none.
+    pub(crate) fn enter_exit(
+        &mut self,
+        id: u32,
+        link: LinkId,
+        now: Instant,
+        queue: &mut Queue,
+    ) -> bool {
+        let Some(gateway) = &mut self.gateways[link.0 as usize] else { return false };
+        let Some(exit) = &mut gateway.exit else { return false };
+        let piece = if exit.reads_pieces() { piece(&self.packets[id as usize]) } else { None };
+        let (number, late_by) = self.numbers[id as usize];
+        exit.handle(Arrival { number, late_by, piece }, id, now);
+        gateway.arm(link, now, queue);
+        true
+    }
+
+    /// Returns the next packet that leaves the exit at the far end of `link`.
+    pub(crate) fn poll_exit(&mut self, link: LinkId) -> Option<Leaving<u32>> {
+        self.gateways[link.0 as usize].as_mut()?.exit.as_mut()?.poll()
+    }
+
+    /// Passes a TCP packet to the resequencer at the far end of `link`. Returns false if there is none.
+    pub(crate) fn enter_resequencer(
+        &mut self,
+        id: u32,
+        link: LinkId,
+        now: Instant,
+        queue: &mut Queue,
+    ) -> bool {
+        let Some(gateway) = &mut self.gateways[link.0 as usize] else { return false };
+        let Some(resequencer) = &mut gateway.resequencer else { return false };
+        resequencer.handle(&facts(&self.packets[id as usize]), id, now);
+        gateway.arm(link, now, queue);
+        true
     }
 
     /// Ends the waits at the far end of `link` that are over at `now`. A packet that arrives at the instant at
@@ -71,14 +144,36 @@ impl Network {
             return queue.plan(now, FutureEvent::Gateway(link.0));
         }
         gateway.armed = None;
-        gateway.resequencer.handle_timeout(now);
+        if let Some(exit) = &mut gateway.exit {
+            exit.handle_timeout(now);
+        }
+        if let Some(resequencer) = &mut gateway.resequencer {
+            resequencer.handle_timeout(now);
+        }
         gateway.arm(link, now, queue);
     }
 
     /// Returns the next packet that goes on from the resequencer at the far end of `link`.
     pub(crate) fn poll_release(&mut self, link: LinkId) -> Option<u32> {
-        self.gateways[link.0 as usize].as_mut()?.resequencer.poll_release()
+        self.gateways[link.0 as usize].as_mut()?.resequencer.as_mut()?.poll_release()
     }
+}
+
+/// Returns the TCP octets of a packet. A datagram, whose sequence number is always 0, opens no range.
+fn piece(packet: &Packet) -> Option<Piece> {
+    let Packet { segment, flow, to, .. } = packet;
+    let first = segment.seq.0;
+    let len = segment.sequence_len();
+    let span = if segment.flags.rst {
+        Span::Closes
+    } else if segment.flags.syn {
+        Span::Opens(segment.seq.add(len).0)
+    } else if len == 0 {
+        return None;
+    } else {
+        Span::Octets { first, len }
+    };
+    Some(Piece { flow: u64::from(flow.0) << 1 | to.index() as u64, span })
 }
 
 /// Returns the facts about a TCP packet. All senders are in one network and all receivers in another, so

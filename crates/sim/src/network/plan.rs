@@ -80,6 +80,7 @@ impl Network {
             runs_on: false,
             delivers: false,
             gateway: false,
+            exit: false,
             last: i == last,
             plain: 0,
         };
@@ -98,10 +99,12 @@ impl Network {
                 .expect("links are checked when they are added");
             let link = if watched { link } else { link.without_backlog() };
             self.hops.push(LinkState { link, line: (NONE, NONE), held: Vec::new() });
-            self.gateways.push(resequence.map(|bounds| Box::new(Gateway::new(bounds))));
+            self.gateways.push(Gateway::new(config, carries, *resequence).map(Box::new));
         }
         for step in &mut self.steps {
-            step.gateway = self.gateways[step.link.0 as usize].is_some();
+            let gateway = &self.gateways[step.link.0 as usize];
+            step.gateway = gateway.is_some();
+            step.exit = gateway.as_ref().is_some_and(|gateway| gateway.has_exit());
             step.delivers = step.last && !step.gateway;
         }
         for i in 1..self.steps.len() {

@@ -31,12 +31,11 @@ fn add(simulation: &mut Simulation, number: u32) {
         rate: Rate::from_bps(1e6),
         delay: ms(10 + u64::from(number % 7)),
         queue: Some(20),
-        red: None,
-        mark_above: None,
         impairments: vec![
             Impairment::Delay { fraction: 0.1, delay, applies: Applies::Data },
             Impairment::Loss { fraction: 0.01, applies: Applies::Data },
         ],
+        ..LinkConfig::default()
     };
     let far = LinkConfig { impairments: Vec::new(), ..near.clone() };
     let mut path = |direction| -> Vec<_> {

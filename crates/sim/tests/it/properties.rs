@@ -303,7 +303,16 @@ fn link() -> impl Strategy<Value = LinkConfig> {
             let red = (red && rate.is_some()).then(|| Red { ecn, ..Red::default() });
             let mark_above = mark_above.filter(|_| rate.is_some() && red.is_none());
             impairments.extend(resend);
-            LinkConfig { rate, delay, varying, queue, red, mark_above, impairments }
+            LinkConfig {
+                rate,
+                delay,
+                varying,
+                queue,
+                red,
+                mark_above,
+                impairments,
+                ..LinkConfig::default()
+            }
         },
     )
 }
@@ -462,13 +471,12 @@ fn every_sender_survives_the_worst_path() {
                     rate: Rate::from_bps(10e6),
                     delay: Duration::from_millis(20),
                     queue: Some(20),
-                    red: None,
-                    mark_above: None,
                     impairments: vec![
                         Impairment::Delay { fraction: 0.3, delay, applies },
                         Impairment::Loss { fraction: 0.1, applies },
                         Impairment::Duplicate { fraction: 0.1, applies },
                     ],
+                    ..LinkConfig::default()
                 },
                 resequence: None,
                 seed,

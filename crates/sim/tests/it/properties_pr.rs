@@ -93,9 +93,8 @@ proptest! {
             rate: rate.and_then(Rate::from_bps),
             delay: Duration::from_millis(delay),
             queue,
-            red: None,
-            mark_above: None,
             impairments,
+            ..LinkConfig::default()
         };
         let mut simulation = Simulation::new();
         let mut add = |direction| simulation.add_link(&link, direction, seed).expect("valid");

@@ -135,7 +135,7 @@ fn each_impairment_is_read_and_described() {
 }
 
 /// A scenario of the links `a` and `b` with `lines` below the table `[link.a]`.
-fn two_links(lines: &str, overrides: &[&str]) -> Result<Scenario, String> {
+pub(super) fn two_links(lines: &str, overrides: &[&str]) -> Result<Scenario, String> {
     let text = format!(
         "duration = '5 s'\nvariants = ['sack']\npath.hops = ['a', 'b']\n\
          [link.b]\ndelay = '2 ms'\n[link.a]\ndelay = '1 ms'\n{lines}"
