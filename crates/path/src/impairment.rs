@@ -330,6 +330,8 @@ impl Impairment {
     /// Returns how packets wait at the far end of the link for others, if the impairment counts packets.
     pub(crate) fn waits(&self) -> Option<Waits> {
         match *self {
+            // No stage applies a fraction of zero, and the link may be plain.
+            Self::Behind { fraction: 0.0, .. } => None,
             Self::Behind { at_most, .. } => Some(Waits::UntilOvertaken { at_most }),
             Self::Early { by: Advance::Packets { count, at_most }, .. } => {
                 Some(Waits::InLine { count, at_most })

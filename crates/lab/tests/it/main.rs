@@ -2,6 +2,7 @@
 
 mod beside;
 mod checksums;
+mod exits;
 mod expected;
 mod fitted;
 mod ground_truth;

@@ -12,6 +12,10 @@ const MAX: u64 = 1_000_000;
 /// Maximum number of packets that may overtake one.
 const MAX_OVERTAKING: u64 = 100_000;
 
+/// Keys of a lateness in time.
+const TIMES: [&str; 9] =
+    ["distribution", "value", "low", "high", "mean", "deviation", "scale", "shape", "quantiles"];
+
 /// Maximum wait at the far end of a link, where the scenario gives none.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
@@ -74,6 +78,9 @@ pub(super) fn behind(
         Ok(Some(packets)) => (packets as u32, packets as u32),
         Err(_) => range_of_packets(k, &key)?,
     };
+    if let Some(field) = TIMES.iter().find(|field| k.has(&format!("{at}.{field}"))) {
+        return Err(k.wrong(&key, format!("expected either this or {at}.{field}")));
+    }
     let at_most = max_wait(k, at)?;
     Ok(Some(Impairment::Behind { fraction, packets, at_most, applies }))
 }

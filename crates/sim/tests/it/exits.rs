@@ -20,9 +20,15 @@ struct Seen {
     dropped: Vec<(Instant, DropCause)>,
     /// Times and causes of drops at the far ends of links.
     rejected: Vec<(LinkId, Instant, DropCause)>,
+    /// Whether crossings of links are watched. If not, packets run over plain links faster.
+    watched: bool,
 }
 
 impl Monitor for Seen {
+    fn watches_links(&self) -> bool {
+        self.watched
+    }
+
     fn datagram(&mut self, _: FlowId, passage: Passage, now: Instant, _: u32) {
         if passage == Passage::In {
             self.arrivals.push(now);
@@ -54,13 +60,27 @@ fn source(app: App, forward: Vec<LinkId>, reverse: Vec<LinkId>) -> SourceConfig 
     }
 }
 
-/// Runs a source over a link in each direction until `end`.
+/// Runs a source over a link in each direction until `end`. What happens is the same whether links are
+/// watched or not.
 fn run(link: &LinkConfig, app: App, seed: u64, end: Instant) -> (Simulation, Seen) {
+    let (_, unwatched) = run_once(link, app.clone(), seed, end, false);
+    let (simulation, seen) = run_once(link, app, seed, end, true);
+    assert_eq!(Seen { watched: true, ..unwatched }, seen);
+    (simulation, seen)
+}
+
+fn run_once(
+    link: &LinkConfig,
+    app: App,
+    seed: u64,
+    end: Instant,
+    watched: bool,
+) -> (Simulation, Seen) {
     let mut simulation = Simulation::new();
     let there = simulation.add_link(link, Direction::Forward, seed).expect("a link");
     let back = simulation.add_link(link, Direction::Reverse, seed).expect("a link");
     simulation.add_source(source(app, vec![there], vec![back])).expect("a source");
-    let mut seen = Seen::default();
+    let mut seen = Seen { watched, ..Seen::default() };
     simulation.run(end, &mut seen);
     (simulation, seen)
 }
@@ -232,6 +252,14 @@ fn a_packet_that_two_overtake_arrives_together_with_the_second() {
     assert_eq!(arrivals(third(2, 100), 15), [10, 11, 13, 14, 14, 15]);
     // Too few overtake it until 15 ms, when its wait ends, after the packet that arrives then.
     assert_eq!(arrivals(third(1000, 3), 16), [10, 11, 13, 14, 15, 15, 16]);
+}
+
+#[test]
+fn a_link_on_which_no_packet_waits_delivers_all() {
+    let at_most = Duration::from_millis(100);
+    let (fraction, packets, applies) = (0.0, (2, 2), Applies::Data);
+    let behind = Impairment::Behind { fraction, packets, at_most, applies };
+    assert_eq!(arrivals(behind, 14), [10, 11, 12, 13, 14]);
 }
 
 #[test]

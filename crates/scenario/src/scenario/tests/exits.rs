@@ -142,6 +142,10 @@ fn invalid_lateness_in_packets_is_rejected_at_its_key() {
             "my.toml:8: link.a.delayed.at_most: expected more than 0 s",
         ),
         (
+            "delayed = { fraction = 0.1, by = 5, distribution = 'normal', mean = '5 ms' }",
+            "my.toml:8: link.a.delayed.by: expected either this or link.a.delayed.distribution",
+        ),
+        (
             "early = { every = 20, by = '5 packets' }",
             "my.toml:8: link.a.early.by: expected packets from 1 to 100000 or a time such as \
              \"200 ms\"",
