@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{self, IpAddr, Shutdown, SocketAddr};
 use std::process::Command;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sched::{CloneFlags, unshare};
 use siphasher::sip::SipHasher24;
@@ -97,12 +97,24 @@ impl Lab {
             let driver = Driver::spawn(wrap(tun), Stack::new(config)).unwrap();
             let handle = driver.handle();
             let lab = Self { driver: Some(driver).into(), handle };
-            // IPv6 addresses are not usable before duplicate address detection.
-            thread::sleep(Duration::from_millis(10));
+            lab.wait_for_addresses();
             test(&lab);
         });
         if let Err(panic) = thread.join() {
             std::panic::resume_unwind(panic);
+        }
+    }
+
+    /// Waits until the kernel's addresses are usable. An IPv6 address is not before the end of duplicate
+    /// address detection, which takes its time on a busy machine.
+    fn wait_for_addresses(&self) {
+        let until = Instant::now() + Duration::from_secs(10);
+        for v6 in [false, true] {
+            let address = SocketAddr::new(self.kernel(v6), 0);
+            while let Err(error) = net::TcpListener::bind(address) {
+                assert!(Instant::now() < until, "{address}: {error}");
+                thread::sleep(Duration::from_millis(1));
+            }
         }
     }
 
