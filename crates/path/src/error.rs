@@ -41,9 +41,9 @@ impl ConfigError {
         &self.field
     }
 
-    /// Returns the value that was found.
-    pub fn found(&self) -> &str {
-        &self.found
+    /// Returns the error without the field, such as `expected at least 1, found 0`.
+    pub fn without_field(&self) -> String {
+        format!("expected {}, found {}", self.expected, self.found)
     }
 
     /// Returns what the field must be, such as `at least 1`.

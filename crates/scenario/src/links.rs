@@ -84,17 +84,20 @@ fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
             impairments.push(limited_in_time(k, &at, impairment)?);
         }
     }
-    let key = format!("{at}.netem");
-    if let Some(text) = k.string(&key)? {
-        let wrong = |e: ConfigError| format!("expected {}, found {}", e.expected(), e.found());
-        let netem: Netem = text.parse().map_err(|error| k.wrong(&key, wrong(error)))?;
-        let impairment = Impairment::Netem { netem, applies: Applies::Data };
-        impairment.check().map_err(|error| k.wrong(&key, wrong(error)))?;
-        impairments.push(impairment);
-    }
+    impairments.extend(netem(k, &format!("{at}.netem"))?);
     exits::check(k, at, &impairments)?;
     let exit = exits::exit(k, at)?;
     Ok(LinkConfig { rate, delay, varying, queue, red, mark_above, impairments, exit })
+}
+
+/// Reads the options of netem.
+fn netem(k: &mut Keys, key: &str) -> Result<Option<Impairment>, Error> {
+    let Some(text) = k.string(key)? else { return Ok(None) };
+    let impairment = text.parse().and_then(|netem| {
+        let impairment = Impairment::Netem { netem, applies: Applies::Data };
+        impairment.check().map(|()| impairment)
+    });
+    impairment.map(Some).map_err(|error: ConfigError| k.wrong(key, error.without_field()))
 }
 
 /// Reads the RED queue of a link of this `rate`, if the file has the table.

@@ -52,20 +52,15 @@ fn trace(k: &mut Keys, key: &str) -> Result<Option<Trace>, Error> {
         Some(None) => {
             let name = k.name(key)?;
             let (path, contents) = file(k, key, &k.required(key, name, such_as)?)?;
-            let named = |error: ConfigError| {
-                let found = error.found();
-                format!("{}: expected {}, found {found}", path.display(), error.expected())
-            };
-            let trace: Trace = contents.parse().map_err(|error| k.wrong(key, named(error)))?;
+            let trace: Trace = contents.parse().map_err(|error: ConfigError| {
+                k.wrong(key, format!("{}: {}", path.display(), error.without_field()))
+            })?;
             let integer = |&ms: &u64| i64::try_from(ms).unwrap_or(i64::MAX).into();
             k.replace(key, Value::Array(trace.instants_ms().iter().map(integer).collect()));
             return Ok(Some(trace));
         }
     };
-    let wrong = |error: ConfigError| {
-        k.wrong(key, format!("expected {}, found {}", error.expected(), error.found()))
-    };
-    instants.map(Some).map_err(wrong)
+    instants.map(Some).map_err(|error| k.wrong(key, error.without_field()))
 }
 
 /// Reads a table of changes of the link at `at`, which has a constant `rate` or `delay` if the keys say so.
@@ -92,7 +87,7 @@ fn changes(
     let rows = cells.map(|((&at, rate), delay)| Change { at, rate, delay });
     let changes = Changes::new(rows.collect(), every).map_err(|error| {
         let key = format!("{table}.{}", error.field());
-        k.wrong(&key, format!("expected {}, found {}", error.expected(), error.found()))
+        k.wrong(&key, error.without_field())
     })?;
     let delay = changes.rows().iter().map(|row| row.delay).min().unwrap_or_default();
     let rate = Some(changes.mean_rate());
