@@ -23,6 +23,7 @@ pub fn about(variant: &Variant) -> String {
 /// Returns the common name of a sender, if it has one.
 pub fn known_as(name: &str) -> Option<&'static str> {
     let known = match name {
+        "linux" => "a model of Linux 6.18",
         "rack+cubic" => "a model of Linux today",
         "linux-reordering+cubic" => "Linux 3.18 to 4.14",
         "tcp-pr-sack" => "TCP-PR (2003)",

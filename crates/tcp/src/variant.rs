@@ -258,9 +258,10 @@ impl Variant {
         self.row.takes_sack()
     }
 
-    /// Returns `config` with timestamps offered where Eifel detection needs them.
+    /// Returns `config` with what the row sets, and with timestamps offered where Eifel
+    /// detection needs them.
     pub(crate) fn settings(&self, config: Config) -> Config {
-        config.with(|c| c.timestamps.offer |= self.added.eifel)
+        self.row.settings(config).with(|c| c.timestamps.offer |= self.added.eifel)
     }
 
     /// Returns the recipe of a connection's sender.
@@ -337,8 +338,9 @@ fn compose(kinds: &Kinds, added: &Added, union: &mut Union<'_>) -> Composition {
         limited_transmit: union.read(&kinds.limited_transmit),
         timer: union.read(&kinds.timer),
         restoration: union.read(&kinds.restoration),
-        eifel: added.eifel,
-        f_rto: added.f_rto,
+        eifel: kinds.eifel || added.eifel,
+        f_rto: kinds.f_rto || added.f_rto,
+        undo_depth: kinds.undo_depth,
         control: match &added.own_control {
             Some(own) => Arc::clone(own),
             None => union.read(&control),

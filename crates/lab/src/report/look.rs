@@ -19,7 +19,7 @@ pub struct Look {
 
 /// The senders of the table and the most common ones of the kernel, each with its colours in light
 /// and in dark mode.
-const SENDERS: [(&str, u32, u32); 34] = [
+const SENDERS: [(&str, u32, u32); 35] = [
     ("reno", 0x755FC6, 0x867EC6),
     ("newreno", 0x9B5164, 0xBF8A91),
     ("sack", 0xCB3FB5, 0xD24EAF),
@@ -54,6 +54,7 @@ const SENDERS: [(&str, u32, u32); 34] = [
     ("kernel-reno", 0x266C2E, 0x8CC285),
     ("kernel-bbr", 0x8074B0, 0x9F92C3),
     ("kernel-unruffled", 0xA666FE, 0x9963F0),
+    ("linux", 0x02066E, 0x0C6CCA),
 ];
 
 /// The colours of names that are not in the table, such as another congestion control of the kernel,

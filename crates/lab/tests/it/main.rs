@@ -7,6 +7,7 @@ mod expected;
 mod fitted;
 mod ground_truth;
 mod in_order;
+mod linux;
 mod losses;
 mod model;
 mod networks;

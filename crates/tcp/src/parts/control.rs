@@ -3,6 +3,7 @@
 pub(crate) mod bbr;
 pub(crate) mod bbr3;
 pub(crate) mod cubic;
+pub(crate) mod hystart;
 pub(crate) mod pacing;
 mod probe_rtt;
 pub(crate) mod reno;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 use unruffled_units::{Duration, Instant};
 
+pub use hystart::RoundTripSample;
 pub(crate) use reno::Reno;
 pub use sample::{DeliveryRate, LossState, LostSegment, PathSample, SentState};
 
@@ -118,6 +120,12 @@ pub trait CongestionControl: core::fmt::Debug + Send {
         let _ = (segments, flow);
     }
 
+    /// Called when an acknowledgement measures a round-trip time, before
+    /// [`grow`](Self::grow). It may end slow start.
+    fn on_round_trip(&mut self, sample: &RoundTripSample, window: &mut Window) {
+        let _ = (sample, window);
+    }
+
     /// Called when `acked` segments were acknowledged cumulatively while the window was full; grows
     /// the window. `counted` of them count (RFC 3465, section 2).
     fn grow(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow);
@@ -213,11 +221,18 @@ pub(crate) enum AnyControl {
     Westwood(westwood::Westwood),
     Bbr(Box<bbr::Bbr>),
     Bbr3(Box<bbr3::Bbr3>),
-    /// A congestion control from outside the crate.
+    /// A congestion control from outside the crate, or CUBIC with HyStart, which is too large for the
+    /// enum.
     Own(Box<dyn CongestionControl>),
 }
 
 impl AnyControl {
+    /// Returns whether [`CongestionControl::on_round_trip`] does anything.
+    #[inline]
+    pub(crate) fn measures_round_trips(&self) -> bool {
+        matches!(self, Self::Own(_))
+    }
+
     /// Returns whether [`CongestionControl::on_delivered`] does anything.
     #[inline]
     pub(crate) fn counts_deliveries(&self) -> bool {
@@ -246,6 +261,12 @@ impl CongestionControl for AnyControl {
             Self::Bbr(part) => part.on_delivered(segments, flow),
             Self::Bbr3(part) => part.on_delivered(segments, flow),
             Self::Own(part) => part.on_delivered(segments, flow),
+        }
+    }
+
+    fn on_round_trip(&mut self, sample: &RoundTripSample, window: &mut Window) {
+        if let Self::Own(part) = self {
+            part.on_round_trip(sample, window);
         }
     }
 

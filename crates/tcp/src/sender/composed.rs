@@ -109,7 +109,7 @@ impl Composed {
             limited_transmit: (parts.limited_transmit)(config),
             responses: Responses::new(config, parts),
             recovery: Recovery::default(),
-            ledger: Ledger::default(),
+            ledger: Ledger::with_capacity(parts.undo_depth),
             marks: Marks::default(),
             probe: TailLossProbe::default(),
             timers: SenderTimers::new(),

@@ -1,5 +1,6 @@
 //! Rows of the table of senders.
 
+use crate::Config;
 use crate::parts::Kind;
 use crate::parts::control::AnyControl;
 use crate::parts::detect::Detector;
@@ -47,11 +48,37 @@ pub(super) struct Kinds {
     pub(super) reduction: Reduction,
     /// Whether tail loss probes are sent.
     pub(super) probes: bool,
+    /// Whether Eifel detection is used.
+    pub(super) eifel: bool,
+    /// Whether F-RTO is used.
+    pub(super) f_rto: bool,
+    /// Number of reductions of the window that an undo can go back.
+    pub(super) undo_depth: u8,
+    /// Settings of both ends.
+    pub(super) host: Host,
     /// Measurement of the reordering lengths of retransmitted segments.
     pub(super) lengths: Lengths,
 }
 
+/// Settings of both ends that a row needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Host {
+    /// Those that the caller chooses.
+    Any,
+    /// Those of Linux.
+    Linux,
+}
+
 impl Row {
+    /// Returns the settings of an end of a connection of this sender.
+    pub(super) fn settings(&self, config: Config) -> Config {
+        match &self.made_of {
+            MadeOf::Kinds(Kinds { host: Host::Linux, .. }) => config.as_linux(),
+            MadeOf::Kinds(kinds) => config.with(|c| c.timestamps.offer |= kinds.eifel),
+            MadeOf::TcpPr(_) => config,
+        }
+    }
+
     pub(super) const fn composed(
         name: &'static str,
         about: &'static str,

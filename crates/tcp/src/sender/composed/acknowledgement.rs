@@ -10,7 +10,7 @@ use super::context::AckContext;
 use super::two_stage::PipeBefore;
 use super::{Acks, Composed, Phase, two_stage};
 use crate::observer::{Event, Observer};
-use crate::parts::control::{CongestionControl, Window};
+use crate::parts::control::{CongestionControl, RoundTripSample, Window};
 use crate::parts::detect::{AckFacts, Detector, LossDetector};
 use crate::parts::limited_transmit::{LimitedTransmit, Progress, Wait};
 use crate::sender::Ack;
@@ -210,6 +210,10 @@ impl<O: Observer> AckContext<'_, '_, O> {
             self.stream.round_trips.measure(rtt, una, *flight_before);
             self.stream.min_rtt.sample(rtt, self.now);
             self.sender.probe.on_rtt_sample();
+            if self.sender.control.measures_round_trips() {
+                let sample = RoundTripSample { now: self.now, rtt, una, nxt: self.stream.nxt() };
+                self.sender.control.on_round_trip(&sample, &mut self.sender.window);
+            }
         }
         if *advanced {
             self.stream.round_trips.on_progress(self.sender.window.cwnd);

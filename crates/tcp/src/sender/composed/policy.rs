@@ -42,6 +42,8 @@ pub(crate) struct Composition {
     /// Whether tail loss probes are sent.
     pub(crate) probes: bool,
     pub(crate) lengths: Lengths,
+    /// Number of reductions of the window that an undo can go back.
+    pub(crate) undo_depth: u8,
     pub(crate) detector: Maker<Detector>,
     pub(crate) restoration: Maker<Restoration>,
     /// Whether Eifel detection and the response to it are used.
