@@ -54,7 +54,7 @@ const SENDERS: [(&str, u32, u32); 35] = [
     ("kernel-reno", 0x266C2E, 0x8CC285),
     ("kernel-bbr", 0x8074B0, 0x9F92C3),
     ("kernel-unruffled", 0xA666FE, 0x9963F0),
-    ("linux", 0x02066E, 0x0C6CCA),
+    ("linux", 0x6005FF, 0x3456FD),
 ];
 
 /// The colours of names that are not in the table, such as another congestion control of the kernel,

@@ -44,7 +44,8 @@ fn each_sender_delivers_more_than_the_standard_if_packets_are_reordered() {
 #[test]
 fn each_sender_is_within_five_percent_of_the_standard_if_packets_are_lost() {
     // TCP-PR is an exception, because of its own response to losses: docs/senders.md has its figures.
-    let with_sack = ROWS.iter().filter(|r| r.takes_sack() && r.is_composed());
+    // `linux` is another: its congestion control is CUBIC, whose window keeps 0.7 and not half after a loss.
+    let with_sack = ROWS.iter().filter(|r| r.takes_sack() && r.is_composed() && r.name != "linux");
     let names: Vec<&str> = with_sack.map(|r| r.name).collect();
     assert!(names.len() > 15, "senders are missing: {names:?}");
     let path = ["delayed.fraction=0%", "link.bottleneck.loss.fraction=0.5%"];
