@@ -109,9 +109,14 @@ impl Variant {
         Self::known("rack")
     }
 
-    /// Returns `rack+cubic`: a model of present Linux.
+    /// Returns `rack+cubic`: RACK with the congestion control of RFC 9438.
     pub fn rack_cubic() -> Self {
         Self::known("rack+cubic")
+    }
+
+    /// Returns `linux`: a model of present Linux at both ends.
+    pub fn linux() -> Self {
+        Self::known("linux")
     }
 
     /// Returns `sack`: the standard's loss recovery with selective acknowledgements (RFC 6675).

@@ -19,7 +19,7 @@ use crate::run;
 use unruffled_scenario::Scenario;
 
 /// The sender that is simulated to judge how well a path fits: today's Linux.
-pub const OBSERVED: &str = "rack+cubic";
+pub const OBSERVED: &str = "linux";
 
 /// The number of corrections of the share of late packets.
 const ROUNDS: usize = 2;

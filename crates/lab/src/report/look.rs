@@ -73,10 +73,11 @@ pub const OTHERS: [(u32, u32); 10] = [
 ];
 
 /// The colours that added parts mix into the colour of a sender.
-const PARTS: [(&str, u32, u32); 6] = [
+const PARTS: [(&str, u32, u32); 7] = [
     ("bbr", 0x5A0030, 0xFFC0DC),
     ("bbr3", 0x203A00, 0xD8F5B0),
     ("cubic", 0x0A0C10, 0xFFFFFF),
+    ("linux-cubic", 0x00325A, 0xB8DCFF),
     ("westwood", 0x5A2A00, 0xFFD9A8),
     ("eifel", 0x30006A, 0xD9C2FF),
     ("f-rto", 0x003A3A, 0xB0F5EC),

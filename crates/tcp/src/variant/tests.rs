@@ -14,6 +14,7 @@ fn constructors_return_the_senders_that_they_are_named_after() {
         (Variant::unruffled(), "unruffled"),
         (Variant::rack(), "rack"),
         (Variant::rack_cubic(), "rack+cubic"),
+        (Variant::linux(), "linux"),
         (Variant::sack(), "sack"),
         (Variant::newreno(), "newreno"),
     ];
