@@ -332,8 +332,17 @@ pub(crate) const RANGE_DROPS: Metric = Metric {
     extract: Extract::OptionalCount(|row| Some(row.flow.exits?.range_drops)),
 };
 
+/// Data segments whose IPv4 fragments were too far apart at the far end of a link.
+pub(crate) const FRAGMENT_DROPS: Metric = Metric {
+    name: "fragment_drops",
+    short: "fragments",
+    heading: "Fragment drops",
+    unit: Unit::Times,
+    extract: Extract::OptionalCount(|row| Some(row.flow.exits?.fragment_drops)),
+};
+
 /// The metrics that follow these in JSON and CSV where the far end of a link may drop packets.
-pub const EXIT_METRICS: [Metric; 2] = [REPLAY_DROPS, RANGE_DROPS];
+pub const EXIT_METRICS: [Metric; 3] = [REPLAY_DROPS, RANGE_DROPS, FRAGMENT_DROPS];
 
 /// The metrics of a [`RunRow`], in the order of its fields in JSON and CSV.
 pub const METRICS: [Metric; 17] = [
@@ -426,10 +435,10 @@ mod tests {
         };
         let before = heads(&comparison);
         let row = &mut comparison.variants[0].rows[0];
-        row.flow.exits = Some(ExitCounts { replay_drops: 7, range_drops: 0 });
+        row.flow.exits = Some(ExitCounts { replay_drops: 7, ..ExitCounts::default() });
         let json = serde_json::to_value(&*row).unwrap();
         assert_eq!((&json["replay_drops"], &json["range_drops"]), (&7.into(), &0.into()));
-        assert_eq!(json.as_object().unwrap().len(), 3 + METRICS.len() + 2);
+        assert_eq!(json.as_object().unwrap().len(), 3 + METRICS.len() + EXIT_METRICS.len());
         let mut expected = before.clone();
         expected.insert(3, "replay");
         assert_eq!(heads(&comparison), expected);

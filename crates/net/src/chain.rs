@@ -39,6 +39,11 @@ pub trait Carried: Clone {
 
     /// Marks it with CE, if it is ECN-capable.
     fn mark(&mut self) {}
+
+    /// Returns an identifier of its flow in its direction.
+    fn flow(&self) -> u32 {
+        0
+    }
 }
 
 /// Counts of the packets of one direction so far.
@@ -65,6 +70,8 @@ pub struct Counts {
     pub replay_drops: u64,
     /// Packets that a limit on ranges dropped at the far end of a link.
     pub range_drops: u64,
+    /// Packets whose fragments were too far apart to be reassembled at the far end of a link.
+    pub fragment_drops: u64,
 }
 
 impl Counts {
@@ -74,6 +81,7 @@ impl Counts {
             DropCause::Loss => self.lost += 1,
             DropCause::Replay => self.replay_drops += 1,
             DropCause::Ranges => self.range_drops += 1,
+            DropCause::Fragments => self.fragment_drops += 1,
         }
     }
 }
@@ -447,10 +455,14 @@ impl<P: Carried> Chain<P> {
         loop {
             let Step { link, runs_on, .. } = self.steps[packet.step];
             let Crossing { bytes, direction, .. } = packet;
-            let offered = Packet { bytes, direction, ect: packet.packet.is_ect() };
             let hop = &mut self.hops[link];
+            let flow = if hop.link.reads_flows() { packet.packet.flow() } else { 0 };
+            let offered = Packet { bytes, direction, ect: packet.packet.is_ect(), flow };
             let outcome = hop.link.offer_packet(offered, at);
             packet.number_on_link = hop.link.offered();
+            if let Some(gateway) = &mut hop.gateway {
+                gateway.expect(&hop.link, &outcome, at);
+            }
             if outcome.marked {
                 packet.packet.mark();
                 self.lanes[index(direction)].counts.marked += 1;

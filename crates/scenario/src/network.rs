@@ -26,7 +26,7 @@ impl Network {
     /// Returns whether the far end of a link may drop packets.
     pub fn may_drop_at_exits(&self) -> bool {
         let links = self.links.iter().map(|link| &link.link);
-        links.chain(self.access.iter().map(|hop| &hop.link)).any(|link| link.exit.may_drop())
+        links.chain(self.access.iter().map(|hop| &hop.link)).any(LinkConfig::may_drop_at_exit)
     }
 }
 

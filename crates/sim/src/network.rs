@@ -242,11 +242,13 @@ impl Network {
         let &Packet { size, mut step, .. } = packet;
         // A mark changes it, but not whether the packet is ECN-capable.
         let ect = packet.segment.ecn.is_ect();
+        let flow = packet.flow.0;
         let mut at = now;
         loop {
             let Step { link: on, runs_on, exit, .. } = self.steps[step as usize];
             let link = &mut self.hops[on.0 as usize].link;
-            let outcome = link.offer_packet(Offer { bytes: size, direction: way, ect }, at);
+            let offer = Offer { bytes: size, direction: way, ect, flow };
+            let outcome = link.offer_packet(offer, at);
             if self.watched {
                 self.report_crossing(id, on, at, false, &outcome, monitor);
             }
@@ -261,7 +263,7 @@ impl Network {
                 _ => {
                     self.packets[id as usize].step = step;
                     if exit {
-                        self.number(id, on, outcome.late_by);
+                        self.number(id, on, &outcome, at);
                     }
                     return self.travel(id, on, at, outcome, queue, monitor);
                 }

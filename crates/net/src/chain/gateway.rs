@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use unruffled_path::{Applies, Arrival, Exit, Leaving, LinkConfig, Piece, Span};
+use unruffled_path::{Applies, Arrival, Exit, Leaving, Link, LinkConfig, Outcome, Piece, Span};
 use unruffled_resequence::{Config, Counters, Packet, Protocol, Resequencer, Role};
 use unruffled_units::Instant;
 
@@ -31,6 +31,13 @@ impl<T> Gateway<T> {
         }
         let resequencer = bounds.map(Resequencer::new);
         Some(Self { exit, resequencer, leaving: VecDeque::new(), latest: Instant::ZERO })
+    }
+
+    /// Records the arrivals of the fragments of the packet that was offered to `link` last; see [`Exit::expect`].
+    pub(super) fn expect(&mut self, link: &Link, outcome: &Outcome, now: Instant) {
+        if let Some(exit) = &mut self.exit {
+            exit.expect(link, outcome, now);
+        }
     }
 
     /// Takes a packet that arrives at `at`, and returns the time at which packets are released. `number` is

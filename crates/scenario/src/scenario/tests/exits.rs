@@ -1,6 +1,6 @@
 //! Far ends of links in scenario files.
 
-use unruffled_path::{Advance, Applies, Chosen, ExitConfig, Impairment, ReplayWindow};
+use unruffled_path::{Advance, Applies, Chosen, ExitConfig, Fragments, Impairment, ReplayWindow};
 use unruffled_units::Duration;
 
 use super::paths::two_links;
@@ -162,5 +162,48 @@ fn invalid_lateness_in_packets_is_rejected_at_its_key() {
     ] {
         let error = two_links(lines, &[]).map(|s| s.toml).expect_err(lines);
         assert!(error.starts_with(expected.split(": missing").next().unwrap()), "{error}");
+    }
+}
+
+#[test]
+fn fragments_have_an_mtu_and_a_distance() {
+    let distance = |max_distance| Fragments { max_distance, ..Fragments::new(1400) };
+    for (line, expected, words) in [
+        (
+            "fragments.mtu = 1400",
+            Fragments::new(1400),
+            "IPv4 fragments above 1400 B, lost if more than 64 apart",
+        ),
+        (
+            "fragments = { mtu = '1400 B', max_distance = 5 }",
+            distance(5),
+            "IPv4 fragments above 1400 B, lost if more than 5 apart",
+        ),
+        (
+            "fragments = { mtu = 1400, max_distance = 0 }",
+            distance(0),
+            "IPv4 fragments above 1400 B",
+        ),
+    ] {
+        let scenario = two_links(line, &[]).expect(line);
+        assert_eq!(scenario.hops[0].link.fragments, Some(expected), "{line}");
+        assert_eq!(scenario.path_in_words()[0].1, format!("infinitely fast, 1 ms, {words}"));
+        assert_eq!(scenario.network.may_drop_at_exits(), expected.max_distance > 0);
+    }
+    for (lines, expected) in [
+        ("fragments.max_distance = 64", "my.toml: link.a.fragments.mtu: missing"),
+        ("fragments.mtu = 67", "my.toml:8: link.a.fragments.mtu: expected at least 68 B"),
+        ("fragments.mtu = '70 kB'", "my.toml:8: link.a.fragments.mtu: expected at most 65535 B"),
+        (
+            "fragments.mtu = 1400\ndelayed = { fraction = 0.1, by = 5 }",
+            "my.toml:8: link.a.fragments: expected a link without resend, delayed.by and early.by",
+        ),
+        (
+            "fragments.mtu = 1400\nresend = { errors = 0.1, after = '1 ms' }",
+            "my.toml:8: link.a.fragments: expected a link without resend, delayed.by and early.by",
+        ),
+    ] {
+        let error = two_links(lines, &[]).map(|s| s.toml).expect_err(lines);
+        assert!(error.starts_with(expected), "{error}");
     }
 }
