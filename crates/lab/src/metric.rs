@@ -365,16 +365,27 @@ pub const METRICS: [Metric; 17] = [
     DSACKS,
 ];
 
+/// Returns the metrics of these rows: [`METRICS`], and those that any of the rows has. They are the columns
+/// of CSV and of tables in Python.
+pub fn metrics<'a>(rows: impl IntoIterator<Item = &'a RunRow>) -> Vec<Metric> {
+    let (mut has_ecn, mut has_exits) = (false, false);
+    for row in rows {
+        has_ecn |= row.flow.ecn.is_some();
+        has_exits |= row.flow.exits.is_some();
+    }
+    let ecn = if has_ecn { &ECN_METRICS[..] } else { &[] };
+    let exits = if has_exits { &EXIT_METRICS[..] } else { &[] };
+    METRICS.iter().chain(ecn).chain(exits).copied().collect()
+}
+
 impl Serialize for RunRow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let ecn = if self.flow.ecn.is_some() { &ECN_METRICS[..] } else { &[] };
-        let exits = if self.flow.exits.is_some() { &EXIT_METRICS[..] } else { &[] };
-        let fields = 3 + METRICS.len() + ecn.len() + exits.len();
-        let mut row = serializer.serialize_struct("RunRow", fields)?;
+        let metrics = metrics([self]);
+        let mut row = serializer.serialize_struct("RunRow", 3 + metrics.len())?;
         row.serialize_field("scenario", &self.scenario)?;
         row.serialize_field("variant", &self.variant)?;
         row.serialize_field("seed", &self.seed)?;
-        for metric in METRICS.iter().chain(ecn).chain(exits) {
+        for metric in metrics {
             row.serialize_field(metric.name, &metric.of(self))?;
         }
         row.end()
