@@ -76,6 +76,9 @@ pub struct Arrival {
     pub late_by: u32,
     /// TCP octets of the packet, if it has any. Only [`ExitConfig::ranges`] uses them.
     pub piece: Option<Piece>,
+    /// Number of the packet in the tunnel, from 1 on, if the tunnel begins elsewhere than the link; 0 for a
+    /// packet that is not in the tunnel. `None`: the tunnel begins at the link, and `number` counts.
+    pub tunnel_number: Option<u64>,
 }
 
 /// Way in which packets wait for others.
@@ -117,7 +120,7 @@ pub enum Leaving<T> {
 /// let config = LinkConfig { exit, ..LinkConfig::default() };
 /// let mut exit = Exit::new(&config, Direction::Forward).expect("the link has a window");
 /// for number in [1, 4, 3, 2] {
-///     exit.handle(Arrival { number, late_by: 0, piece: None }, number, Instant::ZERO);
+///     exit.handle(Arrival { number, late_by: 0, piece: None, tunnel_number: None }, number, Instant::ZERO);
 /// }
 /// let left: Vec<_> = std::iter::from_fn(|| exit.poll()).collect();
 /// let [one, four, three] = [1, 4, 3].map(Leaving::Passes);
@@ -251,10 +254,13 @@ impl<T> Exit<T> {
         {
             return Some(DropCause::Fragments);
         }
+        let number = arrival.tunnel_number.unwrap_or(arrival.number);
         let is_fresh = match &mut self.replay {
             None => true,
-            Some(Replay::Window(window)) => window.accepts(arrival.number, now),
-            Some(Replay::Sequence(sequence)) => sequence.accepts(arrival.number),
+            // Not in the tunnel.
+            Some(_) if number == 0 => true,
+            Some(Replay::Window(window)) => window.accepts(number, now),
+            Some(Replay::Sequence(sequence)) => sequence.accepts(number),
         };
         if !is_fresh {
             return Some(DropCause::Replay);

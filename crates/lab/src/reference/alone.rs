@@ -176,7 +176,8 @@ fn calm_links(scenario: &mut Scenario, crossed: &[f64]) {
             calm.varying.take_if(|varying| matches!(varying, Varying::Trace(_)));
         }
         let name = link.name_of(direction);
-        NetLink { name, ends, both_ways: false, link: calm, resequence: None }
+        let (resequence, replay_from) = (None, None);
+        NetLink { name, ends, both_ways: false, link: calm, resequence, replay_from }
     });
     scenario.network.links = one_way.collect();
     for hop in &mut scenario.network.access {

@@ -40,13 +40,12 @@ impl<T> Gateway<T> {
         }
     }
 
-    /// Takes a packet that arrives at `at`, and returns the time at which packets are released. `number` is
-    /// the packet's number on the link, and the number of packets for which it waits. A packet without
-    /// `facts` passes the resequencer at once.
+    /// Takes a packet that arrives at `at`, and returns the time at which packets are released. `arrival` lacks
+    /// its piece. A packet without `facts` passes the resequencer at once.
     pub(super) fn arrive(
         &mut self,
         facts: Option<Packet>,
-        (number, late_by): (u64, u32),
+        arrival: Arrival,
         packet: T,
         at: Instant,
     ) -> Instant {
@@ -54,8 +53,7 @@ impl<T> Gateway<T> {
         match &mut self.exit {
             Some(exit) => {
                 let piece = if exit.reads_pieces() { facts.as_ref().and_then(piece) } else { None };
-                let arrival = Arrival { number, late_by, piece };
-                exit.handle(arrival, (facts, packet), self.latest);
+                exit.handle(Arrival { piece, ..arrival }, (facts, packet), self.latest);
                 self.leave_exit();
             }
             None => self.resequence(facts, packet),

@@ -169,7 +169,11 @@ fn the_emulator_drops_the_packets_that_the_simulated_replay_window_drops() {
     arrivals.sort();
     let mut exit = Exit::new(&hop.link, Direction::Forward).expect("has a window");
     for (at, number) in arrivals {
-        exit.handle(unruffled_path::Arrival { number, late_by: 0, piece: None }, (), at);
+        exit.handle(
+            unruffled_path::Arrival { number, late_by: 0, piece: None, tunnel_number: None },
+            (),
+            at,
+        );
     }
     let leaving = std::iter::from_fn(|| exit.poll());
     let expected = leaving.filter(|l| matches!(l, Leaving::Dropped(..))).count() as u64;
@@ -203,7 +207,11 @@ fn the_emulator_lets_as_many_packets_overtake_as_the_simulated_link() {
             let now = unruffled_units::Instant::from_nanos(u64::from(n) * 500_000);
             let late_by = link.offer(1000, Direction::Forward, now).late_by;
             let number = link.offered();
-            exit.handle(unruffled_path::Arrival { number, late_by, piece: None }, n, now);
+            exit.handle(
+                unruffled_path::Arrival { number, late_by, piece: None, tunnel_number: None },
+                n,
+                now,
+            );
             expected.extend(std::iter::from_fn(|| exit.poll()));
         }
         exit.handle_timeout(unruffled_units::Instant::MAX);
@@ -271,7 +279,7 @@ fn a_transfer_survives_a_link_that_data_and_acknowledgements_share() {
     });
     let source =
         SourceRoutes { port: 0, forward: vec![0, 1].into(), reverse: vec![2, 1, 3].into() };
-    let paths = Paths { links: links.to_vec(), sources: vec![source] };
+    let paths = Paths { links: links.to_vec(), sources: vec![source], tunnels: Vec::new() };
     let emulator = pair.emulate(paths, None).expect("starts");
     let listener = at(&pair.right, || TcpListener::bind((pair.right.v4, 80)).expect("a port"));
     let received = std::thread::scope(|scope| {

@@ -40,7 +40,11 @@ fn carry(config: &LinkConfig, packets: &[(u32, u64)]) -> (Vec<Offered>, Vec<u64>
         |underway: &mut BTreeSet<(Instant, u64)>, exit: &mut Exit<u64>, by: Instant| {
             while let Some(&(now, number)) = underway.first().filter(|(now, _)| *now <= by) {
                 underway.pop_first();
-                exit.handle(Arrival { number, late_by: 0, piece: None }, number, now);
+                exit.handle(
+                    Arrival { number, late_by: 0, piece: None, tunnel_number: None },
+                    number,
+                    now,
+                );
                 while let Some(leaving) = exit.poll() {
                     match leaving {
                         Leaving::Passes(number) => passed.push(number),

@@ -112,7 +112,8 @@ impl Network {
         let Some(exit) = &mut gateway.exit else { return false };
         let piece = if exit.reads_pieces() { piece(&self.packets[id as usize]) } else { None };
         let (number, late_by) = self.numbers[id as usize];
-        exit.handle(Arrival { number, late_by, piece }, id, now);
+        let tunnel_number = self.tunnels.number(id, link);
+        exit.handle(Arrival { number, late_by, piece, tunnel_number }, id, now);
         gateway.arm(link, now, queue);
         true
     }
