@@ -281,19 +281,26 @@ fn simulated(hop: &SeededLink, sent: &[unruffled_units::Instant]) -> (Vec<u32>, 
     (passed, dropped)
 }
 
-/// Sends packets over a link in the emulator. Returns their arrivals, the counts, and what the simulated link
-/// does with packets that are sent at the same times.
-fn beside_the_simulated(
-    hop: &SeededLink,
-    packets: u32,
-) -> Option<(Vec<Arrival>, Counts, Vec<u32>, Vec<u32>)> {
+/// Packets that crossed a link in the emulator, and what the simulated link does with packets that are sent at
+/// the same times.
+struct Compared {
+    arrivals: Vec<Arrival>,
+    counts: Counts,
+    /// Numbers of the packets that the simulated link delivers, in order.
+    expected: Vec<u32>,
+    /// Numbers of the packets that its far end drops.
+    dropped: Vec<u32>,
+}
+
+/// Sends packets over a link in the emulator and in the simulator.
+fn compared(hop: &SeededLink, packets: u32) -> Option<Compared> {
     let pair = pair()?;
     let emulator = pair.emulate(std::slice::from_ref(hop), None).expect("starts");
     let arrivals = send(&pair, packets, Duration::from_micros(500));
     let report = emulator.stop();
     print_lateness(&report);
-    let (passed, dropped) = simulated(hop, &sent_at(&arrivals, packets));
-    Some((arrivals, report.forward.counts, passed, dropped))
+    let (expected, dropped) = simulated(hop, &sent_at(&arrivals, packets));
+    Some(Compared { arrivals, counts: report.forward.counts, expected, dropped })
 }
 
 /// Asserts that at least 98 % of the packets arrive in the same places.
@@ -318,7 +325,7 @@ fn the_emulator_hands_packets_to_workers_as_the_simulated_link() {
         gro: false,
     };
     let hop = hop(None, 1, vec![Impairment::Workers { workers, applies: Applies::Data }]);
-    let Some((arrivals, counts, expected, _)) = beside_the_simulated(&hop, 2000) else { return };
+    let Some(Compared { arrivals, counts, expected, .. }) = compared(&hop, 2000) else { return };
     assert_eq!((counts.delivered, arrivals.len(), expected.len()), (2000, 2000, 2000));
     assert_same_order(&numbers(&arrivals), &expected);
 }
@@ -336,7 +343,7 @@ fn the_emulator_changes_rate_and_delay_as_the_simulated_link() {
     let table = Changes::new(rows, Some(every)).expect("is valid");
     let link = LinkConfig { varying: Some(Varying::Table(table)), ..LinkConfig::default() };
     let hop = SeededLink { link, resequence: None, seed: 1 };
-    let Some((arrivals, counts, expected, _)) = beside_the_simulated(&hop, 2000) else { return };
+    let Some(Compared { arrivals, counts, expected, .. }) = compared(&hop, 2000) else { return };
     assert_eq!((counts.delivered, arrivals.len(), expected.len()), (2000, 2000, 2000));
     let overtaken = |order: &[u32]| {
         let mut newest = 0;
@@ -356,7 +363,7 @@ fn the_emulator_changes_rate_and_delay_as_the_simulated_link() {
 fn the_emulator_loses_and_reorders_the_packets_that_netem_does() {
     let netem = "delay 30250us reorder 25% 50% loss 5%".parse().expect("netem's options");
     let hop = hop(None, 1, vec![Impairment::Netem { netem, applies: Applies::Data }]);
-    let Some((arrivals, counts, expected, _)) = beside_the_simulated(&hop, 2000) else { return };
+    let Some(Compared { arrivals, counts, expected, .. }) = compared(&hop, 2000) else { return };
     let mut found = numbers(&arrivals);
     assert!(counts.lost > 50, "{}", counts.lost);
     assert_eq!(counts.lost + counts.delivered, 2000);
@@ -374,7 +381,7 @@ fn the_emulator_loses_the_packets_whose_simulated_fragments_are_far_apart() {
     let late = Impairment::Delay { fraction: 0.3, delay, applies: Applies::Data };
     let mut hop = hop(None, 1, vec![late]);
     hop.link.fragments = Some(Fragments::new(600));
-    let Some((arrivals, counts, _, dropped)) = beside_the_simulated(&hop, 3000) else { return };
+    let Some(Compared { arrivals, counts, dropped, .. }) = compared(&hop, 3000) else { return };
     assert_eq!(counts.delivered, arrivals.len() as u64);
     assert_eq!(counts.delivered + counts.fragment_drops, counts.offered);
     let expected = dropped.len() as u64;
