@@ -5,6 +5,7 @@
 //! arrival, holds those that others overtake there, and drops those that a tunnel or a firewall would
 //! drop.
 
+mod countdown;
 mod late;
 mod line;
 mod ranges;
