@@ -4,6 +4,7 @@ use unruffled_path::{Advance, Applies, Chosen, ExitConfig, Fragments, Impairment
 use unruffled_units::Duration;
 
 use super::paths::two_links;
+use crate::Tunnel;
 
 #[test]
 fn a_replay_window_is_a_number_or_a_program_and_ranges_are_a_number() {
@@ -206,4 +207,28 @@ fn fragments_have_an_mtu_and_a_distance() {
         let error = two_links(lines, &[]).map(|s| s.toml).expect_err(lines);
         assert!(error.starts_with(expected), "{error}");
     }
+}
+
+#[test]
+fn a_tunnel_begins_at_a_node() {
+    let lines = "replay_window = 64\nreplay_from = 'r1'";
+    let scenario = two_links(lines, &[]).expect(lines);
+    // Both directions of link a and of link b, in this order; only link a leads away from r1.
+    assert_eq!(scenario.network.tunnels(), [Tunnel { opens: vec![0], closes: 0 }]);
+    assert_eq!(two_links("replay_window = 64", &[]).expect("valid").network.tunnels(), []);
+    for (lines, expected) in [
+        (
+            "replay_window = 64\nreplay_from = 'x'",
+            "my.toml:9: link.a.replay_from: expected one of the nodes r1, r2, r3, found \"x\"",
+        ),
+        (
+            "replay_from = 'r1'",
+            "my.toml:8: link.a.replay_from: expected link.a.replay_window as well",
+        ),
+    ] {
+        assert_eq!(two_links(lines, &[]).map(|s| s.toml).expect_err(lines), expected);
+    }
+    // A window that is switched off needs no other key.
+    let off = two_links(lines, &["a.replay_window=none"]).expect("valid");
+    assert!(!off.network.may_drop_at_exits());
 }
