@@ -16,7 +16,6 @@ pub(crate) mod tcp_pr;
 use unruffled_units::{Duration, Instant};
 
 pub(crate) use composed::{Acks, Composition, Phase, Reduction};
-pub(crate) use reductions::MAX_REDUCTIONS;
 pub(crate) use stream::{Lengths, Transmission};
 
 use crate::Config;

@@ -30,7 +30,7 @@ pub use error::VariantError;
 use parts::Change;
 pub use parts::{PARTS, Part};
 pub use row::Row;
-use row::{Kinds, MadeOf};
+use row::{Host, Kinds, MadeOf};
 pub use rows::ROWS;
 use union::Union;
 
@@ -290,11 +290,14 @@ impl Added {
         let MadeOf::Kinds(kinds) = &row.made_of else {
             return Err(VariantError::TakesNoParts { name, row: row.name });
         };
+        let is_linux = kinds.host == Host::Linux;
+        let has_control = kinds.control.name != reno::RENO.name && !is_linux;
         match part.change {
-            Change::Control(_)
-                if self.control.is_some() || kinds.control.name != reno::RENO.name =>
-            {
+            Change::Control(_) if self.control.is_some() || has_control => {
                 return Err(VariantError::SecondControl { name, part: part_name });
+            }
+            Change::Eifel | Change::FRto if is_linux => {
+                return Err(VariantError::OwnRules { name, row: row.name, part: part_name });
             }
             Change::Control(_) => self.control = Some(part.change),
             Change::Eifel => self.eifel = true,
@@ -338,9 +341,9 @@ fn compose(kinds: &Kinds, added: &Added, union: &mut Union<'_>) -> Composition {
         limited_transmit: union.read(&kinds.limited_transmit),
         timer: union.read(&kinds.timer),
         restoration: union.read(&kinds.restoration),
-        eifel: kinds.eifel || added.eifel,
-        f_rto: kinds.f_rto || added.f_rto,
-        undo_depth: kinds.undo_depth,
+        eifel: added.eifel,
+        f_rto: added.f_rto,
+        linux: kinds.host == Host::Linux,
         control: match &added.own_control {
             Some(own) => Arc::clone(own),
             None => union.read(&control),

@@ -39,9 +39,7 @@ fn an_idle_connection_fits_into_two_kibibytes_and_a_segment_into_64_octets() {
         // and others.
         for window in [8, 9, 10, 17, 33, 65, 100, 129, 257, 1000, 1025, 8193, 16_384] {
             let (mut connection, idle) = connect(&variant, window);
-            // `linux` has Eifel, F-RTO and HyStart as well.
-            let bound = if row.name == "linux" { 2304 } else { 2048 };
-            assert!(idle <= bound, "{}: {idle} octets when idle", row.name);
+            assert!(idle <= 2048, "{}: {idle} octets when idle", row.name);
             connection.write(1 << 30);
             let mut sent = 0;
             while connection.poll_transmit(Instant::from_millis(20), &mut ()).is_some() {

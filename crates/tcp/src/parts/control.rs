@@ -4,6 +4,7 @@ pub(crate) mod bbr;
 pub(crate) mod bbr3;
 pub(crate) mod cubic;
 pub(crate) mod hystart;
+pub(crate) mod linux_cubic;
 pub(crate) mod pacing;
 mod probe_rtt;
 pub(crate) mod reno;
@@ -221,8 +222,8 @@ pub(crate) enum AnyControl {
     Westwood(westwood::Westwood),
     Bbr(Box<bbr::Bbr>),
     Bbr3(Box<bbr3::Bbr3>),
-    /// A congestion control from outside the crate, or CUBIC with HyStart, which is too large for the
-    /// enum.
+    LinuxCubic(Box<linux_cubic::LinuxCubic>),
+    /// A congestion control from outside the crate.
     Own(Box<dyn CongestionControl>),
 }
 
@@ -230,13 +231,16 @@ impl AnyControl {
     /// Returns whether [`CongestionControl::on_round_trip`] does anything.
     #[inline]
     pub(crate) fn measures_round_trips(&self) -> bool {
-        matches!(self, Self::Own(_))
+        matches!(self, Self::LinuxCubic(_) | Self::Own(_))
     }
 
     /// Returns whether [`CongestionControl::on_delivered`] does anything.
     #[inline]
     pub(crate) fn counts_deliveries(&self) -> bool {
-        !matches!(self, Self::Reno(_) | Self::Cubic(_) | Self::Bbr(_) | Self::Bbr3(_))
+        !matches!(
+            self,
+            Self::Reno(_) | Self::Cubic(_) | Self::LinuxCubic(_) | Self::Bbr(_) | Self::Bbr3(_)
+        )
     }
 }
 
@@ -245,6 +249,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.about(),
             Self::Cubic(part) => part.about(),
+            Self::LinuxCubic(part) => part.about(),
             Self::Westwood(part) => part.about(),
             Self::Bbr(part) => part.about(),
             Self::Bbr3(part) => part.about(),
@@ -257,6 +262,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.on_delivered(segments, flow),
             Self::Cubic(part) => part.on_delivered(segments, flow),
+            Self::LinuxCubic(part) => part.on_delivered(segments, flow),
             Self::Westwood(part) => part.on_delivered(segments, flow),
             Self::Bbr(part) => part.on_delivered(segments, flow),
             Self::Bbr3(part) => part.on_delivered(segments, flow),
@@ -265,8 +271,10 @@ impl CongestionControl for AnyControl {
     }
 
     fn on_round_trip(&mut self, sample: &RoundTripSample, window: &mut Window) {
-        if let Self::Own(part) = self {
-            part.on_round_trip(sample, window);
+        match self {
+            Self::LinuxCubic(part) => part.on_round_trip(sample, window),
+            Self::Own(part) => part.on_round_trip(sample, window),
+            _ => {}
         }
     }
 
@@ -275,6 +283,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.grow(window, acked, counted, flow),
             Self::Cubic(part) => part.grow(window, acked, counted, flow),
+            Self::LinuxCubic(part) => part.grow(window, acked, counted, flow),
             Self::Westwood(part) => part.grow(window, acked, counted, flow),
             Self::Bbr(part) => part.grow(window, acked, counted, flow),
             Self::Bbr3(part) => part.grow(window, acked, counted, flow),
@@ -287,6 +296,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.on_limited(flow),
             Self::Cubic(part) => part.on_limited(flow),
+            Self::LinuxCubic(part) => part.on_limited(flow),
             Self::Westwood(part) => part.on_limited(flow),
             Self::Bbr(part) => part.on_limited(flow),
             Self::Bbr3(part) => part.on_limited(flow),
@@ -298,6 +308,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.on_loss(window, timeout, flow),
             Self::Cubic(part) => part.on_loss(window, timeout, flow),
+            Self::LinuxCubic(part) => part.on_loss(window, timeout, flow),
             Self::Westwood(part) => part.on_loss(window, timeout, flow),
             Self::Bbr(part) => part.on_loss(window, timeout, flow),
             Self::Bbr3(part) => part.on_loss(window, timeout, flow),
@@ -309,6 +320,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.on_echo(segments, flow),
             Self::Cubic(part) => part.on_echo(segments, flow),
+            Self::LinuxCubic(part) => part.on_echo(segments, flow),
             Self::Westwood(part) => part.on_echo(segments, flow),
             Self::Bbr(part) => part.on_echo(segments, flow),
             Self::Bbr3(part) => part.on_echo(segments, flow),
@@ -320,6 +332,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.on_ecn(window, flow),
             Self::Cubic(part) => part.on_ecn(window, flow),
+            Self::LinuxCubic(part) => part.on_ecn(window, flow),
             Self::Westwood(part) => part.on_ecn(window, flow),
             Self::Bbr(part) => part.on_ecn(window, flow),
             Self::Bbr3(part) => part.on_ecn(window, flow),
@@ -332,6 +345,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.snapshot(),
             Self::Cubic(part) => part.snapshot(),
+            Self::LinuxCubic(part) => part.snapshot(),
             Self::Westwood(part) => part.snapshot(),
             Self::Bbr(part) => part.snapshot(),
             Self::Bbr3(part) => part.snapshot(),
@@ -343,6 +357,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.on_undo(window, saved),
             Self::Cubic(part) => part.on_undo(window, saved),
+            Self::LinuxCubic(part) => part.on_undo(window, saved),
             Self::Westwood(part) => part.on_undo(window, saved),
             Self::Bbr(part) => part.on_undo(window, saved),
             Self::Bbr3(part) => part.on_undo(window, saved),
@@ -354,6 +369,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.on_smaller_segments(ratio),
             Self::Cubic(part) => part.on_smaller_segments(ratio),
+            Self::LinuxCubic(part) => part.on_smaller_segments(ratio),
             Self::Westwood(part) => part.on_smaller_segments(ratio),
             Self::Bbr(part) => part.on_smaller_segments(ratio),
             Self::Bbr3(part) => part.on_smaller_segments(ratio),
@@ -365,6 +381,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.variables(show),
             Self::Cubic(part) => part.variables(show),
+            Self::LinuxCubic(part) => part.variables(show),
             Self::Westwood(part) => part.variables(show),
             Self::Bbr(part) => part.variables(show),
             Self::Bbr3(part) => part.variables(show),
@@ -375,7 +392,7 @@ impl CongestionControl for AnyControl {
     #[inline]
     fn samples_path(&self) -> bool {
         match self {
-            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => false,
+            Self::Reno(_) | Self::Cubic(_) | Self::LinuxCubic(_) | Self::Westwood(_) => false,
             Self::Bbr(part) => part.samples_path(),
             Self::Bbr3(part) => part.samples_path(),
             Self::Own(part) => part.samples_path(),
@@ -384,7 +401,7 @@ impl CongestionControl for AnyControl {
 
     fn on_sample(&mut self, sample: &PathSample, window: &mut Window, flow: &Flow) {
         match self {
-            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => {}
+            Self::Reno(_) | Self::Cubic(_) | Self::LinuxCubic(_) | Self::Westwood(_) => {}
             Self::Bbr(part) => part.on_sample(sample, window, flow),
             Self::Bbr3(part) => part.on_sample(sample, window, flow),
             Self::Own(part) => part.on_sample(sample, window, flow),
@@ -393,7 +410,7 @@ impl CongestionControl for AnyControl {
 
     fn on_lost(&mut self, lost: &LostSegment, window: &Window, flow: &Flow) {
         match self {
-            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => {}
+            Self::Reno(_) | Self::Cubic(_) | Self::LinuxCubic(_) | Self::Westwood(_) => {}
             Self::Bbr(part) => part.on_lost(lost, window, flow),
             Self::Bbr3(part) => part.on_lost(lost, window, flow),
             Self::Own(part) => part.on_lost(lost, window, flow),
@@ -402,7 +419,7 @@ impl CongestionControl for AnyControl {
 
     fn on_restart(&mut self, window: &mut Window, flow: &Flow) {
         match self {
-            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => {}
+            Self::Reno(_) | Self::Cubic(_) | Self::LinuxCubic(_) | Self::Westwood(_) => {}
             Self::Bbr(part) => part.on_restart(window, flow),
             Self::Bbr3(part) => part.on_restart(window, flow),
             Self::Own(part) => part.on_restart(window, flow),
@@ -411,7 +428,7 @@ impl CongestionControl for AnyControl {
 
     fn pacing_rate(&self) -> Option<f64> {
         match self {
-            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => None,
+            Self::Reno(_) | Self::Cubic(_) | Self::LinuxCubic(_) | Self::Westwood(_) => None,
             Self::Bbr(part) => part.pacing_rate(),
             Self::Bbr3(part) => part.pacing_rate(),
             Self::Own(part) => part.pacing_rate(),
@@ -421,7 +438,7 @@ impl CongestionControl for AnyControl {
     #[inline(never)]
     fn holds_back(&self) -> bool {
         match self {
-            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => false,
+            Self::Reno(_) | Self::Cubic(_) | Self::LinuxCubic(_) | Self::Westwood(_) => false,
             Self::Bbr(part) => part.holds_back(),
             Self::Bbr3(part) => part.holds_back(),
             Self::Own(part) => part.holds_back(),

@@ -9,7 +9,5 @@ mod arrivals;
 mod ledger;
 mod suspicions;
 
-pub(crate) use ledger::{
-    Basis, Evidence, Inherit, Ledger, MAX_REDUCTIONS, ReductionId, Saved, Undo,
-};
+pub(crate) use ledger::{Basis, Evidence, Inherit, Ledger, ReductionId, Saved, Undo};
 pub(crate) use suspicions::{Load, Suspicions};

@@ -48,24 +48,18 @@ pub(super) struct Kinds {
     pub(super) reduction: Reduction,
     /// Whether tail loss probes are sent.
     pub(super) probes: bool,
-    /// Whether Eifel detection is used.
-    pub(super) eifel: bool,
-    /// Whether F-RTO is used.
-    pub(super) f_rto: bool,
-    /// Number of reductions of the window that an undo can go back.
-    pub(super) undo_depth: u8,
-    /// Settings of both ends.
+    /// Settings of both ends, and the course of recovery.
     pub(super) host: Host,
     /// Measurement of the reordering lengths of retransmitted segments.
     pub(super) lengths: Lengths,
 }
 
-/// Settings of both ends that a row needs.
+/// The system that a row models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Host {
-    /// Those that the caller chooses.
+    /// None: the caller chooses the settings of both ends, and recovery follows the RFCs.
     Any,
-    /// Those of Linux.
+    /// Linux, at both ends.
     Linux,
 }
 
@@ -74,8 +68,7 @@ impl Row {
     pub(super) fn settings(&self, config: Config) -> Config {
         match &self.made_of {
             MadeOf::Kinds(Kinds { host: Host::Linux, .. }) => config.as_linux(),
-            MadeOf::Kinds(kinds) => config.with(|c| c.timestamps.offer |= kinds.eifel),
-            MadeOf::TcpPr(_) => config,
+            MadeOf::Kinds(_) | MadeOf::TcpPr(_) => config,
         }
     }
 

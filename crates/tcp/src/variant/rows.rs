@@ -2,7 +2,7 @@
 //! row.
 
 use super::row::{Host, Kinds, Row};
-use crate::parts::control::cubic::LINUX_CUBIC;
+use crate::parts::control::linux_cubic::LINUX_CUBIC;
 use crate::parts::control::reno;
 use crate::parts::control::westwood::WESTWOOD;
 use crate::parts::detect::avg_dev::AVG_DEV;
@@ -19,10 +19,11 @@ use crate::parts::limited_transmit::ncr as extended;
 use crate::parts::limited_transmit::rfc3042::RFC_3042;
 use crate::parts::limited_transmit::windows::{UNLIMITED, WINDOWS};
 use crate::parts::respond::dsack::{AT_ONCE, DSACK, NONE};
+use crate::parts::timer::linux::LINUX as LINUX_RTO;
 use crate::parts::timer::percentile::PERCENTILE;
 use crate::parts::timer::rfc6298::RFC_6298;
 use crate::parts::timer::wb_rto;
-use crate::sender::{Acks, Lengths, MAX_REDUCTIONS, Reduction, tcp_pr};
+use crate::sender::{Acks, Lengths, Reduction, tcp_pr};
 
 const RENO: Kinds = Kinds {
     acks: Acks::Reno,
@@ -33,9 +34,6 @@ const RENO: Kinds = Kinds {
     control: reno::RENO,
     reduction: Reduction::AtOnce,
     probes: false,
-    eifel: false,
-    f_rto: false,
-    undo_depth: MAX_REDUCTIONS,
     host: Host::Any,
     lengths: Lengths::Mean,
 };
@@ -63,14 +61,8 @@ const RACK: Kinds = Kinds {
 };
 
 /// The rules of Linux 6.18 at both ends; `docs/senders/linux.md` names the source file of each.
-const LINUX: Kinds = Kinds {
-    control: LINUX_CUBIC,
-    eifel: true,
-    f_rto: true,
-    undo_depth: 1,
-    host: Host::Linux,
-    ..RACK
-};
+const LINUX: Kinds =
+    Kinds { control: LINUX_CUBIC, restoration: NONE, timer: LINUX_RTO, host: Host::Linux, ..RACK };
 
 /// All senders, in the order in which users should meet them.
 pub const ROWS: &[Row] = &[

@@ -5,76 +5,36 @@ use std::borrow::Cow;
 
 use unruffled_units::Instant;
 
-use super::hystart::CubicWithHyStart;
 use super::{AnyControl, CongestionControl, Flow, Snapshot, Variables, Window};
-use crate::parameter::{Parameter, Unit, choice, settings};
+use crate::parameter::{Parameter, Unit, settings};
 use crate::parts::{Kind, maker};
-
-choice! {
-    /// Whether HyStart may end slow start.
-    EarlyExit {
-        /// Slow start ends with a loss.
-        Never = "off",
-        /// HyStart may end it earlier.
-        HyStart = "on",
-    }
-}
-
-const C: Parameter = Parameter {
-    name: "c",
-    unit: Unit::Number,
-    default: 0.4,
-    range: (0.001, 1000.0),
-    about: "C, how fast the window grows, in segments per second cubed",
-    source: "RFC 9438, section 5",
-};
-
-const BETA: Parameter = Parameter {
-    name: "beta",
-    unit: Unit::Number,
-    default: 0.7,
-    range: (0.1, 0.99),
-    about: "share of the window that remains after a loss",
-    source: "RFC 9438, section 4.6",
-};
-
-const HYSTART: Parameter = Parameter::choice(
-    "hystart",
-    EarlyExit::NAMES,
-    "whether HyStart may end slow start before a loss, as in Linux",
-    "Linux 6.18, tcp_cubic.c",
-);
 
 settings! {
     /// Tunable parameters.
-    "cubic" Settings { c: f64 = C, beta: f64 = BETA, hystart: EarlyExit = HYSTART }
-}
-
-settings! {
-    /// Tunable parameters with the defaults of Linux.
-    "cubic" LinuxSettings {
-        c: f64 = C,
-        beta: f64 = BETA,
-        hystart: EarlyExit = Parameter { default: 1.0, ..HYSTART },
+    "cubic" Settings {
+        c: f64 = Parameter {
+            name: "c",
+            unit: Unit::Number,
+            default: 0.4,
+            range: (0.001, 1000.0),
+            about: "C, how fast the window grows, in segments per second cubed",
+            source: "RFC 9438, section 5",
+        },
+        beta: f64 = Parameter {
+            name: "beta",
+            unit: Unit::Number,
+            default: 0.7,
+            range: (0.1, 0.99),
+            about: "share of the window that remains after a loss",
+            source: "RFC 9438, section 4.6",
+        },
     }
 }
 
 /// CUBIC.
-pub(crate) const CUBIC: Kind<AnyControl> =
-    Kind::new::<Settings>("cubic", |values| maker(values, |settings, _| made(settings)));
-
-/// CUBIC with HyStart, as in Linux.
-pub(crate) const LINUX_CUBIC: Kind<AnyControl> = Kind::new::<LinuxSettings>("cubic", |values| {
-    maker(values, |LinuxSettings { c, beta, hystart }, _| made(Settings { c, beta, hystart }))
+pub(crate) const CUBIC: Kind<AnyControl> = Kind::new::<Settings>("cubic", |values| {
+    maker(values, |settings: Settings, _| AnyControl::Cubic(Cubic::new(settings.c, settings.beta)))
 });
-
-fn made(settings: Settings) -> AnyControl {
-    let cubic = Cubic::new(settings.c, settings.beta);
-    match settings.hystart {
-        EarlyExit::Never => AnyControl::Cubic(cubic),
-        EarlyExit::HyStart => AnyControl::Own(Box::new(CubicWithHyStart::new(cubic))),
-    }
-}
 
 /// Variables of section 4.1.2, which section 4.9.2 saves. Windows are in segments, times in
 /// seconds.

@@ -6,17 +6,14 @@
 //! behind the one before, that lasts longer than half the minimum round-trip time. Lateness
 //! resembles both, so on a path that reorders packets slow start ends far below what the path holds.
 
-use std::borrow::Cow;
-
 use unruffled_units::{Duration, Instant};
 
-use super::cubic::Cubic;
-use super::{CongestionControl, Flow, Snapshot, Window};
+use super::Window;
 
 /// The smallest window that ends slow start, in segments (`hystart_low_window`).
 const LOW_WINDOW: f64 = 16.0;
 /// Round-trip times of a round that count before the delay is judged (`HYSTART_MIN_SAMPLES`).
-const MIN_SAMPLES: u32 = 8;
+const MIN_SAMPLES: u8 = 8;
 /// The bounds of the tolerated increase of the delay.
 const MIN_DELAY_INCREASE: Duration = Duration::from_millis(4);
 const MAX_DELAY_INCREASE: Duration = Duration::from_millis(16);
@@ -38,60 +35,59 @@ pub struct RoundTripSample {
     pub nxt: u64,
 }
 
-/// The state of HyStart.
+/// The state of HyStart, and of the present round of slow start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct HyStart {
-    /// Minimum round-trip time so far.
-    min_rtt: Option<Duration>,
-    /// Present round, once there is one.
-    round: Option<Round>,
-    /// Whether slow start has been ended since the last timeout.
-    found: bool,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-struct Round {
+    /// Begin of the round.
     began: Instant,
     /// SND.NXT when it began.
     ends_at: u64,
     /// Time of the last acknowledgement of the train.
     last_ack: Instant,
-    samples: u32,
     smallest: Duration,
+    samples: u8,
+    in_round: bool,
+    /// Whether slow start has been ended since the last timeout.
+    found: bool,
 }
 
 impl HyStart {
-    /// Takes a round-trip time. Ends slow start by setting ssthresh to the window.
-    pub(crate) fn on_round_trip(&mut self, sample: &RoundTripSample, window: &mut Window) {
+    /// Takes a round-trip time; `min_rtt` is the minimum so far. Ends slow start by setting ssthresh to
+    /// the window.
+    pub(crate) fn on_round_trip(
+        &mut self,
+        sample: &RoundTripSample,
+        min_rtt: Duration,
+        window: &mut Window,
+    ) {
         let RoundTripSample { now, rtt, una, nxt } = *sample;
-        let min_rtt = self.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt));
-        self.min_rtt = Some(min_rtt);
         if self.found || !window.slow_start() {
             return;
         }
-        let round = match &mut self.round {
-            Some(round) if una <= round.ends_at => round,
-            round => round.insert(Round {
+        if !self.in_round || una > self.ends_at {
+            *self = Self {
                 began: now,
                 ends_at: nxt,
                 last_ack: now,
-                samples: 0,
                 smallest: Duration::MAX,
-            }),
-        };
+                samples: 0,
+                in_round: true,
+                found: false,
+            };
+        }
         if window.cwnd < LOW_WINDOW {
             return;
         }
-        if now.since(round.last_ack) <= MAX_ACK_GAP {
-            round.last_ack = now;
-            self.found = now.since(round.began) > (min_rtt + ACK_DELAY) / 2;
+        if now.since(self.last_ack) <= MAX_ACK_GAP {
+            self.last_ack = now;
+            self.found = now.since(self.began) > (min_rtt + ACK_DELAY) / 2;
         }
-        round.smallest = round.smallest.min(rtt);
-        if round.samples < MIN_SAMPLES {
-            round.samples += 1;
+        self.smallest = self.smallest.min(rtt);
+        if self.samples < MIN_SAMPLES {
+            self.samples += 1;
         } else {
             let increase = (min_rtt / 8).clamp(MIN_DELAY_INCREASE, MAX_DELAY_INCREASE);
-            self.found |= round.smallest > min_rtt + increase;
+            self.found |= self.smallest > min_rtt + increase;
         }
         if self.found {
             window.ssthresh = window.cwnd;
@@ -100,58 +96,8 @@ impl HyStart {
 
     /// Starts again after a timeout, whose slow start may be ended once more.
     pub(crate) fn on_timeout(&mut self) {
-        self.round = None;
+        self.in_round = false;
         self.found = false;
-    }
-}
-
-/// CUBIC whose slow start HyStart may end.
-#[derive(Debug)]
-pub(crate) struct CubicWithHyStart {
-    cubic: Cubic,
-    hystart: HyStart,
-}
-
-impl CubicWithHyStart {
-    pub(crate) fn new(cubic: Cubic) -> Self {
-        Self { cubic, hystart: HyStart::default() }
-    }
-}
-
-impl CongestionControl for CubicWithHyStart {
-    fn about(&self) -> Cow<'static, str> {
-        "CUBIC, RFC 9438, with HyStart".into()
-    }
-
-    fn on_round_trip(&mut self, sample: &RoundTripSample, window: &mut Window) {
-        self.hystart.on_round_trip(sample, window);
-    }
-
-    fn grow(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow) {
-        self.cubic.grow(window, acked, counted, flow);
-    }
-
-    fn on_limited(&mut self, flow: &Flow) {
-        self.cubic.on_limited(flow);
-    }
-
-    fn on_loss(&mut self, window: &Window, timeout: bool, flow: &Flow) -> f64 {
-        if timeout {
-            self.hystart.on_timeout();
-        }
-        self.cubic.on_loss(window, timeout, flow)
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        self.cubic.snapshot()
-    }
-
-    fn on_undo(&mut self, window: &Window, saved: &Snapshot) {
-        self.cubic.on_undo(window, saved);
-    }
-
-    fn on_smaller_segments(&mut self, ratio: f64) {
-        self.cubic.on_smaller_segments(ratio);
     }
 }
 
@@ -168,12 +114,12 @@ mod tests {
     /// Plays acknowledgements, given by time and round-trip time in milliseconds, of a round that
     /// began at 1000 ms with a minimum of 80 ms. Returns ssthresh.
     fn play(cwnd: f64, acks: impl IntoIterator<Item = (u64, u64)>) -> f64 {
-        let mut hystart = HyStart { min_rtt: Some(ms(80)), ..HyStart::default() };
+        let mut hystart = HyStart::default();
         let mut window = Window { cwnd, ssthresh: INFINITE };
         for (at, rtt) in acks {
             let now = Instant::from_millis(at);
             let sample = RoundTripSample { now, rtt: ms(rtt), una: 1, nxt: 100 };
-            hystart.on_round_trip(&sample, &mut window);
+            hystart.on_round_trip(&sample, ms(80), &mut window);
         }
         window.ssthresh
     }

@@ -16,8 +16,8 @@ use unruffled_units::{Duration, Instant};
 use crate::observer::Cause;
 use crate::parts::control::Window;
 
-/// Number of reductions that the ledger of most senders keeps.
-pub(crate) const MAX_REDUCTIONS: u8 = 8;
+/// Number of reductions that the ledger keeps.
+const MAX_REDUCTIONS: usize = 8;
 
 /// The identity of a reduction. A later reduction has a larger one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -154,25 +154,11 @@ pub(crate) struct Ledger<T> {
     next: ReductionId,
     /// The reduction under which retransmissions are made.
     current: Option<ReductionId>,
-    /// Number of reductions kept.
-    capacity: u8,
-}
-
-impl<T> Ledger<T> {
-    /// Returns an empty ledger that keeps `capacity` reductions, at least one.
-    pub(crate) fn with_capacity(capacity: u8) -> Self {
-        Self {
-            reductions: VecDeque::new(),
-            next: ReductionId(0),
-            current: None,
-            capacity: capacity.max(1),
-        }
-    }
 }
 
 impl<T> Default for Ledger<T> {
     fn default() -> Self {
-        Self::with_capacity(MAX_REDUCTIONS)
+        Self { reductions: VecDeque::new(), next: ReductionId(0), current: None }
     }
 }
 
@@ -191,7 +177,7 @@ impl<T: Inherit> Ledger<T> {
         saved: Saved<T>,
         now: Instant,
     ) -> ReductionId {
-        if self.reductions.len() >= usize::from(self.capacity) {
+        if self.reductions.len() == MAX_REDUCTIONS {
             self.reductions.pop_front();
         }
         let id = self.next;

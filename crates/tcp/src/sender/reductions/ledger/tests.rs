@@ -64,17 +64,6 @@ fn a_later_reduction_that_stands_inherits_the_larger_window() {
 }
 
 #[test]
-fn a_ledger_of_one_reduction_drops_the_earlier_one() {
-    let mut ledger = Ledger::with_capacity(1);
-    let first = begin(&mut ledger, SAVED, 100);
-    resend(&mut ledger, first, 1);
-    let second = begin(&mut ledger, SMALLER, 150);
-    resend(&mut ledger, second, 1);
-    assert_eq!(add(&mut ledger, first, Evidence::Duplicate, 200), None);
-    assert_eq!(add(&mut ledger, second, Evidence::Duplicate, 250), Some((SMALLER, 100, true)));
-}
-
-#[test]
 fn an_answer_to_an_original_proves_all_reductions_since_spurious() {
     let mut ledger = Ledger::default();
     let earlier = begin(&mut ledger, SAVED, 50);
