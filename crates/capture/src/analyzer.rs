@@ -9,7 +9,7 @@ use crate::clock::ClockEstimator;
 use crate::connection::TcpConnection;
 use crate::conversation::Conversation;
 use crate::decode::decode;
-use crate::packet::{Packet, Transport};
+use crate::packet::{Packet, SkipReason, Transport};
 use crate::reader::Frame;
 use crate::udp::UdpConversation;
 
@@ -157,6 +157,9 @@ impl Analyzer {
 
     /// Records a packet.
     pub fn packet(&mut self, packet: &Packet) {
+        if let Transport::Esp(_) = packet.transport {
+            return self.builder.skip(SkipReason::Protocol);
+        }
         self.builder.packet(packet);
         self.clock.record(packet.at);
         if self.clock.is_known() || self.waiting.len() >= MAX_WAITING_PACKETS {
@@ -232,7 +235,9 @@ impl Analyzer {
             Transport::Tcp(segment) => {
                 Conversation::Tcp(Box::new(TcpConnection::new(packet, segment, dots)))
             }
-            Transport::Udp(_) => Conversation::Udp(Box::new(UdpConversation::new(packet))),
+            Transport::Udp(_) | Transport::Esp(_) => {
+                Conversation::Udp(Box::new(UdpConversation::new(packet)))
+            }
         };
         let slot = Slot { key, conversation: Some(conversation), newer: None, older: None };
         let place = match self.free.pop() {

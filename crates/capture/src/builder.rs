@@ -114,6 +114,7 @@ impl AnalysisBuilder {
         match packet.transport {
             Transport::Tcp(_) => self.totals.tcp_packets += 1,
             Transport::Udp(_) => self.totals.udp_packets += 1,
+            Transport::Esp(_) => {}
         }
     }
 

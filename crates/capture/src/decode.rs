@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use etherparse::{IpNumber, LaxIpSlice, TcpOptionElement, TcpOptionReadError, TcpOptionsIterator};
 
 use crate::link::Link;
-use crate::packet::{Datagram, Packet, Segment, SkipReason, Transport};
+use crate::packet::{Datagram, Esp, Packet, Segment, SkipReason, Transport};
 use crate::reader::Frame;
 use crate::tunnel::TunnelPacket;
 
@@ -27,7 +27,7 @@ const GTP_PORT: u16 = 2152;
 fn decode_tunnelled(frame: &Frame<'_>, outer: &Packet) -> Option<Packet> {
     let Transport::Udp(datagram) = &outer.transport else { return None };
     // Version 1, protocol type GTP, and message type G-PDU, which carries a packet (section 5.1).
-    let &[flags, kind, ..] = &datagram.head;
+    let [flags, kind, ..] = datagram.head;
     if outer.to.port() != GTP_PORT || flags & 0xf0 != 0x30 || kind != 0xff || datagram.captured < 8
     {
         return None;
@@ -90,6 +90,9 @@ fn decode_ip(frame: &Frame<'_>) -> Result<Packet, SkipReason> {
             let (ports, datagram) = udp(carried.payload, transport_len)?;
             let tunnel = TunnelPacket::read(bytes, length);
             (ports, Transport::Udp(Datagram { tunnel, ..datagram }))
+        }
+        IpNumber::ENCAPSULATING_SECURITY_PAYLOAD => {
+            ((0, 0), Transport::Esp(esp(carried.payload, transport_len)?))
         }
         _ => return Err(SkipReason::Protocol),
     };
@@ -161,6 +164,16 @@ fn take_option(option: &TcpOptionElement, segment: &mut Segment) {
         TcpOptionElement::Timestamp(value, echo) => segment.timestamps = Some((value, echo)),
         _ => {}
     }
+}
+
+/// Decodes an ESP header (RFC 4303, section 2).
+fn esp(bytes: &[u8], length: u32) -> Result<Esp, SkipReason> {
+    let &[p0, p1, p2, p3, s0, s1, s2, s3] = bytes.first_chunk::<8>().ok_or(SkipReason::Short)?;
+    Ok(Esp {
+        spi: u32::from_be_bytes([p0, p1, p2, p3]),
+        seq: u32::from_be_bytes([s0, s1, s2, s3]),
+        len: length.saturating_sub(8),
+    })
 }
 
 /// Decodes a UDP header (RFC 768).

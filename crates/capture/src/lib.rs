@@ -68,7 +68,7 @@ pub use drawing::{DotSample, Drawing};
 pub use error::{Damage, Error, InputError};
 pub use histogram::{Bar, DurationSummary};
 pub use link::Link;
-pub use packet::{Datagram, Packet, Segment, SkipReason, Transport};
+pub use packet::{DATAGRAM_HEAD_OCTETS, Datagram, Esp, Packet, Segment, SkipReason, Transport};
 pub use reader::{Frame, read};
 pub use reordering::{Density, Reordering};
 pub use round_robin::RoundRobin;

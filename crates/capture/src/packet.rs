@@ -6,14 +6,14 @@ use unruffled_units::Instant;
 
 use crate::tunnel::TunnelPacket;
 
-/// A packet that carries TCP or UDP.
+/// A packet that carries TCP, UDP or ESP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packet {
     /// Time at which it was captured.
     pub at: Instant,
-    /// Source address and port.
+    /// Source address and port; ESP has port 0.
     pub from: SocketAddr,
-    /// Destination address and port.
+    /// Destination address and port; ESP has port 0.
     pub to: SocketAddr,
     /// Identification of the IPv4 header; `None` in IPv6.
     pub id: Option<u16>,
@@ -32,6 +32,19 @@ pub enum Transport {
     Tcp(Segment),
     /// A UDP datagram.
     Udp(Datagram),
+    /// A packet of IPsec ESP without UDP.
+    Esp(Esp),
+}
+
+/// Header of an ESP packet (RFC 4303, section 2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Esp {
+    /// Security parameters index, which names the key.
+    pub spi: u32,
+    /// Sequence number, the low 32 bits where extended numbers are in use.
+    pub seq: u32,
+    /// Length behind this header on the network, in octets.
+    pub len: u32,
 }
 
 /// Header of a TCP segment.
@@ -69,13 +82,17 @@ pub struct Segment {
     pub cut: bool,
 }
 
+/// Number of octets of a datagram that [`Datagram::head`] holds. The fixed header of RTP has 12, that of
+/// WireGuard's data 16.
+pub const DATAGRAM_HEAD_OCTETS: usize = 16;
+
 /// Header and first octets of a UDP datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Datagram {
     /// Length of the payload on the network, in octets.
     pub len: u32,
     /// First octets of the payload; the first `captured` are valid.
-    pub head: [u8; 8],
+    pub head: [u8; DATAGRAM_HEAD_OCTETS],
     /// Number of octets of `head` that were captured.
     pub captured: u8,
     /// Number of a tunnel's packet, if the datagram looks like one.
