@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::drawing::Drawing;
 use crate::histogram::DurationSummary;
+use crate::numbered::NumberedFlow;
 use crate::reordering::Reordering;
 use crate::series::Bin;
 use crate::tunnel::Tunnel;
@@ -19,6 +20,8 @@ pub struct Analysis {
     pub connections: Vec<Connection>,
     /// Pairs of ends with the most octets of UDP, the largest first.
     pub udp: Vec<UdpPair>,
+    /// Flows whose packets carry a number in clear, those with the most packets first.
+    pub numbered: Vec<NumberedFlow>,
 }
 
 /// Totals over a whole capture.

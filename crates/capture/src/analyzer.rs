@@ -9,6 +9,7 @@ use crate::clock::ClockEstimator;
 use crate::connection::TcpConnection;
 use crate::conversation::Conversation;
 use crate::decode::decode;
+use crate::numbered::{Numbered, NumberedFlows};
 use crate::packet::{Packet, SkipReason, Transport};
 use crate::reader::Frame;
 use crate::udp::UdpConversation;
@@ -96,6 +97,7 @@ pub struct Analyzer {
     clock: ClockEstimator,
     /// The first packets, until the resolution of the clock is known.
     waiting: Vec<Packet>,
+    numbered: NumberedFlows,
     builder: AnalysisBuilder,
 }
 
@@ -142,6 +144,7 @@ impl Analyzer {
             segments_held: 0,
             clock: ClockEstimator::default(),
             waiting: Vec::new(),
+            numbered: NumberedFlows::default(),
             builder: AnalysisBuilder::new(limits.reported),
         }
     }
@@ -149,6 +152,7 @@ impl Analyzer {
     /// Records a frame. Frames without TCP or UDP are counted and skipped.
     pub fn frame(&mut self, frame: &Frame<'_>) {
         self.builder.frame(frame);
+        self.gre(frame);
         match decode(frame) {
             Ok(packet) => self.packet(&packet),
             Err(reason) => self.builder.skip(reason),
@@ -157,10 +161,10 @@ impl Analyzer {
 
     /// Records a packet.
     pub fn packet(&mut self, packet: &Packet) {
-        if let Transport::Esp(_) = packet.transport {
-            return self.builder.skip(SkipReason::Protocol);
+        match packet.transport {
+            Transport::Esp(_) => self.builder.skip(SkipReason::Protocol),
+            _ => self.builder.packet(packet),
         }
-        self.builder.packet(packet);
         self.clock.record(packet.at);
         if self.clock.is_known() || self.waiting.len() >= MAX_WAITING_PACKETS {
             self.follow_waiting();
@@ -170,12 +174,25 @@ impl Analyzer {
         }
     }
 
+    /// Records the number of a GRE packet, which the packet within does not show.
+    fn gre(&mut self, frame: &Frame<'_>) {
+        let ip = frame.link.payload(frame.data).ok();
+        if let Some((numbered, ends)) = ip.and_then(Numbered::gre) {
+            let ends = ends.map(|address| SocketAddr::new(address, 0));
+            self.numbered.record(numbered, ends, frame.at, self.clock.coarse_step());
+        }
+    }
+
     fn follow_waiting(&mut self) {
         std::mem::take(&mut self.waiting).iter().for_each(|packet| self.follow(packet));
     }
 
     /// Records a packet in its conversation.
     fn follow(&mut self, packet: &Packet) {
+        self.numbered.packet(packet, self.clock.coarse_step());
+        if matches!(packet.transport, Transport::Esp(_)) {
+            return;
+        }
         let key = Key::new(packet);
         let mut known = self.places.get(&key).copied();
         if let (Some(place), Transport::Tcp(segment)) = (known, &packet.transport)
@@ -218,7 +235,7 @@ impl Analyzer {
         while let Some(oldest) = self.oldest {
             self.end(oldest);
         }
-        self.builder.finish(self.clock.coarse_step())
+        self.builder.finish(self.clock.coarse_step(), &self.numbered)
     }
 
     /// Begins the conversation of a packet; returns its place.

@@ -8,6 +8,7 @@ use unruffled_units::{Duration, Instant};
 use crate::analysis::{Analysis, DataTotals, Totals};
 use crate::conversation::Conversation;
 use crate::histogram::DurationHistogram;
+use crate::numbered::NumberedFlows;
 use crate::packet::{Packet, SkipReason, Transport};
 use crate::reader::Frame;
 
@@ -172,7 +173,7 @@ impl AnalysisBuilder {
     }
 
     /// Returns the analysis of a capture with a clock of that step, if it is coarse.
-    pub(crate) fn finish(self, clock_step: Duration) -> Analysis {
+    pub(crate) fn finish(self, clock_step: Duration, numbered: &NumberedFlows) -> Analysis {
         let start = self.first.unwrap_or(Instant::ZERO);
         let totals = Totals {
             duration_s: self.last.since(start).as_secs_f64(),
@@ -191,6 +192,6 @@ impl AnalysisBuilder {
                 Conversation::Udp(pair) => udp.push(pair.summary(start)),
             }
         }
-        Analysis { totals, connections, udp }
+        Analysis { totals, connections, udp, numbered: numbered.summary(start) }
     }
 }

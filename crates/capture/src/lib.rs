@@ -37,6 +37,7 @@
 
 mod analysis;
 mod analyzer;
+mod behind;
 mod builder;
 mod clock;
 mod connection;
@@ -48,6 +49,7 @@ mod error;
 mod flow;
 mod histogram;
 mod link;
+mod numbered;
 mod packet;
 mod reader;
 mod reordering;
@@ -63,11 +65,13 @@ pub use analysis::{
     Retransmissions, Rtt, Skipped, SpuriousReasons, Totals, Traffic, UdpPair, Windows,
 };
 pub use analyzer::{Analyzer, Limits};
+pub use behind::{BehindCount, ReplayWindows, USUAL_WINDOWS, WindowDrops};
 pub use decode::decode;
 pub use drawing::{DotSample, Drawing};
 pub use error::{Damage, Error, InputError};
 pub use histogram::{Bar, DurationSummary};
 pub use link::Link;
+pub use numbered::{NumberedFlow, NumberedProtocol};
 pub use packet::{DATAGRAM_HEAD_OCTETS, Datagram, Esp, Packet, Segment, SkipReason, Transport};
 pub use reader::{Frame, read};
 pub use reordering::{Density, Reordering};

@@ -6,6 +6,7 @@ use serde::Serialize;
 use unruffled_lateness::Lateness;
 use unruffled_units::{Duration, Instant};
 
+use crate::behind::{Behind, ReplayWindows};
 use crate::density::Densities;
 use crate::histogram::{DurationHistogram, DurationSummary};
 use crate::round_robin::{RoundRobin, RoundRobinDetector};
@@ -81,6 +82,9 @@ pub(crate) struct Arrivals {
     /// q: the sum of the squares of the runs.
     squares: f64,
     densities: Densities,
+    /// The highest index among all transmissions that arrived.
+    newest: u64,
+    behind: Behind,
     round_robin: RoundRobinDetector,
     /// Reordered packets whose late time is unknown.
     untimed: u64,
@@ -188,6 +192,7 @@ impl Arrivals {
         self.arrived += 1;
         self.lateness.0.refresh(at);
         self.densities.arrive(number);
+        self.newest = self.newest.max(index.overall);
         if arrival == 0 || number >= self.next {
             if arrival > 0 && number > self.next {
                 if self.discontinuities.len() == MAX_DISCONTINUITIES {
@@ -204,6 +209,7 @@ impl Arrivals {
         }
         self.reordered += 1;
         self.round_robin.record_late(index.overall);
+        self.behind.record(self.newest - index.overall);
         self.squares += (self.run as f64).powi(2);
         self.run = 0;
         let n = self.last.larger(number);
@@ -279,6 +285,7 @@ impl Arrivals {
             buffer_density: density(self.densities.occupancy()),
             hold_ms: path.map(hold),
             in_turn: self.round_robin.pattern(share(reordered)),
+            replay: self.behind.summary(arrived),
         }
     }
 }
@@ -323,6 +330,9 @@ pub struct Reordering {
     pub hold_ms: Option<f64>,
     /// Round-robin pattern of the late packets, as packet-by-packet load balancing causes it.
     pub in_turn: Option<RoundRobin>,
+    /// Distances of the late packets behind the newest one, and what replay windows would drop.
+    /// Retransmissions count as packets.
+    pub replay: ReplayWindows,
 }
 
 /// Share of the packets with one value.

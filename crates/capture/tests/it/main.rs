@@ -2,6 +2,7 @@
 
 mod files;
 mod json;
+mod numbered;
 mod public;
 mod regressions;
 mod robustness;
