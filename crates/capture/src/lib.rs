@@ -71,7 +71,7 @@ pub use drawing::{DotSample, Drawing};
 pub use error::{Damage, Error, InputError};
 pub use histogram::{Bar, DurationSummary};
 pub use link::Link;
-pub use numbered::{NumberedFlow, NumberedProtocol};
+pub use numbered::{NumberedCause, NumberedFlow, NumberedProtocol, NumberedVerdict};
 pub use packet::{DATAGRAM_HEAD_OCTETS, Datagram, Esp, Packet, Segment, SkipReason, Transport};
 pub use reader::{Frame, read};
 pub use reordering::{Density, Reordering};

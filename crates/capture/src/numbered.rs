@@ -8,6 +8,7 @@
 mod evidence;
 mod protocol;
 mod stream;
+mod verdict;
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -21,6 +22,7 @@ use evidence::{Evidence, Sample};
 pub(crate) use protocol::Numbered;
 pub use protocol::NumberedProtocol;
 use stream::Stream;
+pub use verdict::{NumberedCause, NumberedVerdict};
 
 /// Maximum number of flows that are followed.
 const MAX_FLOWS: usize = 512;
@@ -60,6 +62,8 @@ pub struct NumberedFlow {
     pub strange: u64,
     /// Reordering before the capture point, and what replay windows behind it would drop.
     pub reordering: Reordering,
+    /// The verdict: what the end of the tunnel makes of it, and the setting to change.
+    pub verdict: NumberedVerdict,
 }
 
 /// Flows of numbered packets.
@@ -163,6 +167,7 @@ impl Flow {
         let reordering = stream.reordering();
         let lost = stream.lost();
         let sent = reordering.packets + lost;
+        let lost_ratio = if sent == 0 { 0.0 } else { lost as f64 / sent as f64 };
         NumberedFlow {
             protocol: key.protocol,
             from: key.from,
@@ -174,8 +179,9 @@ impl Flow {
             payload_bytes: stream.payload,
             duplicates: stream.duplicates,
             lost,
-            lost_ratio: if sent == 0 { 0.0 } else { lost as f64 / sent as f64 },
+            lost_ratio,
             strange: stream.strange,
+            verdict: verdict::judge(key.protocol, &reordering, lost, lost_ratio),
             reordering,
         }
     }

@@ -398,7 +398,7 @@ fn verdict(cause: Cause, sureness: Sureness, text: String) -> Verdict {
 }
 
 /// Formats a share in percent, with about two significant digits.
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     match share * 100.0 {
         0.0 => "none".to_owned(),
         percent if percent < 1.0 => format!("{percent:.2} %"),
@@ -408,7 +408,7 @@ fn percent(share: f64) -> String {
 }
 
 /// Formats milliseconds.
-fn ms(ms: f64) -> String {
+pub(crate) fn ms(ms: f64) -> String {
     match ms {
         ms if ms < 1.0 => format!("{:.0} us", ms * 1000.0),
         ms if ms < 100.0 => format!("{ms:.1} ms"),
