@@ -42,6 +42,7 @@ mod builder;
 mod clock;
 mod connection;
 mod conversation;
+mod cutoff;
 mod decode;
 mod density;
 mod drawing;
@@ -66,6 +67,7 @@ pub use analysis::{
 };
 pub use analyzer::{Analyzer, Limits};
 pub use behind::{BehindCount, ReplayWindows, USUAL_WINDOWS, WindowDrops};
+pub use cutoff::Cutoff;
 pub use decode::decode;
 pub use drawing::{DotSample, Drawing};
 pub use error::{Damage, Error, InputError};

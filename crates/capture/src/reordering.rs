@@ -7,6 +7,7 @@ use unruffled_lateness::Lateness;
 use unruffled_units::{Duration, Instant};
 
 use crate::behind::{Behind, ReplayWindows};
+use crate::cutoff::{Cutoff, Cutoffs};
 use crate::density::Densities;
 use crate::histogram::{DurationHistogram, DurationSummary};
 use crate::round_robin::{RoundRobin, RoundRobinDetector};
@@ -85,6 +86,7 @@ pub(crate) struct Arrivals {
     /// The highest index among all transmissions that arrived.
     newest: u64,
     behind: Behind,
+    cutoffs: Option<Box<Cutoffs>>,
     round_robin: RoundRobinDetector,
     /// Reordered packets whose late time is unknown.
     untimed: u64,
@@ -193,6 +195,9 @@ impl Arrivals {
         self.lateness.0.refresh(at);
         self.densities.arrive(number);
         self.newest = self.newest.max(index.overall);
+        if let Some(cutoffs) = &mut self.cutoffs {
+            cutoffs.arrive(self.newest, at);
+        }
         if arrival == 0 || number >= self.next {
             if arrival > 0 && number > self.next {
                 if self.discontinuities.len() == MAX_DISCONTINUITIES {
@@ -209,7 +214,9 @@ impl Arrivals {
         }
         self.reordered += 1;
         self.round_robin.record_late(index.overall);
-        self.behind.record(self.newest - index.overall);
+        let behind = self.newest - index.overall;
+        self.behind.record(behind);
+        self.cutoffs.get_or_insert_with(|| Box::new(Cutoffs::new(self.newest))).late(behind);
         self.squares += (self.run as f64).powi(2);
         self.run = 0;
         let n = self.last.larger(number);
@@ -286,6 +293,10 @@ impl Arrivals {
             hold_ms: path.map(hold),
             in_turn: self.round_robin.pattern(share(reordered)),
             replay: self.behind.summary(arrived),
+            cutoffs: self
+                .cutoffs
+                .as_ref()
+                .map_or_else(Vec::new, |cutoffs| cutoffs.summary(&self.late_times)),
         }
     }
 }
@@ -333,6 +344,9 @@ pub struct Reordering {
     /// Distances of the late packets behind the newest one, and what replay windows would drop.
     /// Retransmissions count as packets.
     pub replay: ReplayWindows,
+    /// Evidence that a replay window dropped late packets before they came here. Empty if nothing came
+    /// late.
+    pub cutoffs: Vec<Cutoff>,
 }
 
 /// Share of the packets with one value.

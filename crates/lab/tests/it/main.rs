@@ -14,6 +14,7 @@ mod ns2;
 mod one_link;
 mod paths;
 mod remedies;
+mod remedy_causes;
 mod resequence;
 mod senders;
 mod shares;
