@@ -49,6 +49,7 @@ mod drawing;
 mod error;
 mod flow;
 mod histogram;
+mod late_loss;
 mod link;
 mod numbered;
 mod packet;
@@ -63,7 +64,8 @@ mod verdict;
 
 pub use analysis::{
     Analysis, Charts, Connection, DataTotals, Direction, Limit, LossEvidence, Losses, Place,
-    Retransmissions, Rtt, Skipped, SpuriousReasons, Totals, Traffic, UdpPair, Windows,
+    RangeEvidence, Retransmissions, Rtt, Skipped, SpuriousReasons, Totals, Traffic, UdpPair,
+    Windows,
 };
 pub use analyzer::{Analyzer, Limits};
 pub use behind::{BehindCount, ReplayWindows, USUAL_WINDOWS, WindowDrops};
@@ -72,6 +74,7 @@ pub use decode::decode;
 pub use drawing::{DotSample, Drawing};
 pub use error::{Damage, Error, InputError};
 pub use histogram::{Bar, DurationSummary};
+pub use late_loss::{outdated, range_limit, replay_window};
 pub use link::Link;
 pub use numbered::{NumberedCause, NumberedFlow, NumberedProtocol, NumberedVerdict};
 pub use packet::{DATAGRAM_HEAD_OCTETS, Datagram, Esp, Packet, Segment, SkipReason, Transport};

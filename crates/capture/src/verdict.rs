@@ -4,6 +4,7 @@ use serde::Serialize;
 use unruffled_units::count;
 
 use crate::analysis::{Direction, Limit, Place};
+use crate::late_loss;
 
 /// Segments below which a direction is not judged.
 const MIN_SEGMENTS: u64 = 20;
@@ -43,6 +44,13 @@ const MIN_QUEUED_MS: f64 = 1.0;
 pub enum Cause {
     /// Packets were reordered, and the sender treated late ones as lost.
     Reordering,
+    /// A tunnel's replay window dropped late packets.
+    ReplayWindow,
+    /// The receiver, or a firewall before it, has no room for more ranges beyond a gap, and dropped what
+    /// would open one.
+    Ranges,
+    /// The receiver discarded late packets for their old timestamps (PAWS, RFC 7323, section 5.3).
+    Paws,
     /// Nothing was lost or reordered, but the timeout was shorter than the round trip, or
     /// acknowledgements were lost.
     Impatience,
@@ -103,6 +111,9 @@ pub fn judge(direction: &Direction) -> Verdict {
     }
     if is_blurred(direction) {
         return blurred(direction);
+    }
+    if let Some(dropped) = late_loss::judge(direction) {
+        return dropped;
     }
     let late = direction.reordering();
     let resent = &direction.retransmissions;

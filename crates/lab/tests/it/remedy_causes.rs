@@ -92,7 +92,7 @@ fn explore() {
         Kind::Window(128),
         Kind::Window(1024),
         Kind::Ranges(3),
-        Kind::Ranges(10),
+        Kind::Ranges(10), Kind::Ranges(1), Kind::Ranges(30), 
         Kind::Paws,
         Kind::Late,
         Kind::LateAndLost,
@@ -130,11 +130,13 @@ fn explore() {
                     .map(|c| format!("{}:{:.0}/{}", c.window, c.expected, c.arrived))
                     .collect();
                 println!(
-                    "   {end}: lost {} late {}/{} max {} cut {cut:?} here {} not {} refused {} rtx {}/{}",
+                    "   {end}: lost {} late {}/{} max {} cut {cut:?} outd {} rng {:?} here {} not {} refused {} rtx {}/{}",
                     d.losses.lost,
                     r.reordered,
                     r.packets,
                     r.replay.max_behind,
+                    d.loss_evidence.outdated,
+                    d.loss_evidence.ranges,
                     d.loss_evidence.passed_here,
                     d.loss_evidence.not_passed_here,
                     d.loss_evidence.refused,
