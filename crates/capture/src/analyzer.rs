@@ -8,7 +8,7 @@ use crate::builder::AnalysisBuilder;
 use crate::clock::ClockEstimator;
 use crate::connection::TcpConnection;
 use crate::conversation::Conversation;
-use crate::decode::decode;
+use crate::decode::Decoder;
 use crate::packet::{Packet, SkipReason, Transport};
 use crate::reader::Frame;
 use crate::udp::UdpConversation;
@@ -93,6 +93,7 @@ pub struct Analyzer {
     oldest: Option<usize>,
     /// Segments kept of all connections.
     segments_held: usize,
+    decoder: Decoder,
     clock: ClockEstimator,
     /// The first packets, until the resolution of the clock is known.
     waiting: Vec<Packet>,
@@ -140,6 +141,7 @@ impl Analyzer {
             newest: None,
             oldest: None,
             segments_held: 0,
+            decoder: Decoder::default(),
             clock: ClockEstimator::default(),
             waiting: Vec::new(),
             builder: AnalysisBuilder::new(limits.reported),
@@ -149,16 +151,17 @@ impl Analyzer {
     /// Records a frame. Frames without TCP or UDP are counted and skipped.
     pub fn frame(&mut self, frame: &Frame<'_>) {
         self.builder.frame(frame);
-        match decode(frame) {
-            Ok(packet) => self.packet(&packet),
-            Err(reason) => self.builder.skip(reason),
+        let mut decoder = std::mem::take(&mut self.decoder);
+        if let Err(reason) = decoder.decode(frame, &mut |packet| self.packet(packet)) {
+            self.builder.skip(reason);
         }
+        self.decoder = decoder;
     }
 
     /// Records a packet.
     pub fn packet(&mut self, packet: &Packet) {
         if let Transport::Esp(_) = packet.transport {
-            return self.builder.skip(SkipReason::Protocol);
+            return self.builder.skip(SkipReason::Protocol(50));
         }
         self.builder.packet(packet);
         self.clock.record(packet.at);
@@ -218,6 +221,7 @@ impl Analyzer {
         while let Some(oldest) = self.oldest {
             self.end(oldest);
         }
+        self.builder.skip_fragments(self.decoder.incomplete_fragments());
         self.builder.finish(self.clock.coarse_step())
     }
 

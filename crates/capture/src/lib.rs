@@ -39,11 +39,13 @@ mod analysis;
 mod analyzer;
 mod builder;
 mod clock;
+mod compression;
 mod connection;
 mod conversation;
 mod decode;
 mod density;
 mod drawing;
+mod erf;
 mod error;
 mod flow;
 mod histogram;
@@ -53,6 +55,7 @@ mod reader;
 mod reordering;
 mod round_robin;
 mod series;
+mod skipped;
 mod source;
 mod tunnel;
 mod udp;
@@ -60,7 +63,7 @@ mod verdict;
 
 pub use analysis::{
     Analysis, Charts, Connection, DataTotals, Direction, Limit, LossEvidence, Losses, Place,
-    Retransmissions, Rtt, Skipped, SpuriousReasons, Totals, Traffic, UdpPair, Windows,
+    Retransmissions, Rtt, SpuriousReasons, Totals, Traffic, UdpPair, Windows,
 };
 pub use analyzer::{Analyzer, Limits};
 pub use decode::decode;
@@ -73,6 +76,7 @@ pub use reader::{Frame, read};
 pub use reordering::{Density, Reordering};
 pub use round_robin::RoundRobin;
 pub use series::Bin;
+pub use skipped::{Skipped, SkippedKind};
 pub use source::{Progress, Source};
 pub use tunnel::{Tunnel, TunnelPacket};
 pub use verdict::{

@@ -100,25 +100,37 @@ pub struct Datagram {
 }
 
 /// Reason why a frame is skipped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkipReason {
-    /// The link type is not supported.
-    #[error("unsupported link type")]
-    UnknownLink,
+    /// The link type, a LINKTYPE_ value, is not supported.
+    #[error("unsupported link type {0}")]
+    UnknownLink(u32),
+    /// The kind of an ERF record is not supported.
+    #[error("unsupported ERF record of type {0}")]
+    Record(u8),
     /// The frame carries a protocol other than IP, for example ARP.
+    #[error("no IP packet, but EtherType {0:#06x}")]
+    EtherType(u16),
+    /// The frame carries a protocol other than IP and without an EtherType, for example spanning tree.
     #[error("no IP packet")]
     NotIp,
+    /// The frame is encrypted.
+    #[error("encrypted")]
+    Encrypted,
     /// The capture does not hold all of the headers.
     #[error("headers cut off by the capture")]
     Short,
-    /// The packet is a fragment.
+    /// The packet is a fragment, and the others are not in the capture.
     #[error("a fragment")]
     Fragment,
-    /// The packet carries neither TCP nor UDP.
-    #[error("neither TCP nor UDP")]
-    Protocol,
+    /// The packet carries neither TCP nor UDP, but another protocol of IP.
+    #[error("IP protocol {0}")]
+    Protocol(u8),
     /// The headers contradict each other.
     #[error("malformed headers")]
     Malformed,
+    /// The frame has more headers than any network uses.
+    #[error("headers nested too deeply")]
+    Nested,
 }
