@@ -111,8 +111,8 @@ impl SkipCounters {
 /// Names what a frame holds that is skipped for that reason.
 fn what(reason: SkipReason) -> Cow<'static, str> {
     let name = match reason {
-        SkipReason::UnknownLink(number) => return format!("link type {number}").into(),
-        SkipReason::Record(kind) => return format!("ERF records of type {kind}").into(),
+        SkipReason::UnknownLink(number) => return format!("unsupported link type {number}").into(),
+        SkipReason::Record(kind) => return format!("unsupported ERF type {kind}").into(),
         SkipReason::EtherType(kind) => match ether_type(kind) {
             Some(name) => name,
             None => return format!("EtherType {kind:#06x}").into(),
@@ -196,7 +196,13 @@ mod tests {
             skipped.kinds.iter().map(|kind| (kind.what.as_ref(), kind.packets)).collect();
         assert_eq!(
             kinds,
-            [("ESP", 5), ("EtherType 0x1234", 3), ("QUIC", 2), ("ARP", 1), ("link type 147", 1)]
+            [
+                ("ESP", 5),
+                ("EtherType 0x1234", 3),
+                ("QUIC", 2),
+                ("ARP", 1),
+                ("unsupported link type 147", 1)
+            ]
         );
         assert_eq!((skipped.not_ip, skipped.unknown_link, skipped.other_protocols), (4, 1, 1));
     }

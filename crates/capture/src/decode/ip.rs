@@ -173,8 +173,23 @@ pub(super) fn is_certain(octets: Octets<'_>) -> bool {
         }
         Some(0x60..=0x6f) => {
             let Some(head) = octets.data.first_chunk::<40>() else { return false };
-            let is_known =
-                matches!(head[6], 0 | 4 | 41 | 43 | 44 | 47 | 51 | 58 | 60 | TCP | UDP | ESP);
+            let is_known = matches!(
+                head[6],
+                0 | 4
+                    | TCP
+                    | UDP
+                    | 41
+                    | 43
+                    | 44
+                    | 47
+                    | ESP
+                    | AUTHENTICATION
+                    | 58
+                    | 60
+                    | 97
+                    | 137
+                    | 143
+            );
             is_known && 40 + u32::from(u16_at(head, 4)) == octets.length
         }
         _ => false,
