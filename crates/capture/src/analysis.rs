@@ -9,6 +9,7 @@ use crate::histogram::DurationSummary;
 use crate::numbered::NumberedFlow;
 use crate::reordering::Reordering;
 use crate::series::Bin;
+use crate::skipped::Skipped;
 use crate::tunnel::Tunnel;
 
 /// Analysis of a capture.
@@ -68,23 +69,6 @@ pub struct DataTotals {
     pub reordered: u64,
     /// Late times of the overtaken segments.
     pub lateness: Option<DurationSummary>,
-}
-
-/// Numbers of frames that were skipped, by reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Skipped {
-    /// The link type is not supported.
-    pub unknown_link: u64,
-    /// The frame carries a protocol other than IP.
-    pub not_ip: u64,
-    /// The capture does not hold all of the headers.
-    pub short: u64,
-    /// The packet is a fragment.
-    pub fragments: u64,
-    /// The packet carries neither TCP nor UDP.
-    pub other_protocols: u64,
-    /// The headers contradict each other.
-    pub malformed: u64,
 }
 
 /// A TCP connection.

@@ -8,8 +8,8 @@ use crate::builder::AnalysisBuilder;
 use crate::clock::ClockEstimator;
 use crate::connection::TcpConnection;
 use crate::conversation::Conversation;
-use crate::decode::decode;
-use crate::numbered::{Numbered, NumberedFlows};
+use crate::decode::Decoder;
+use crate::numbered::NumberedFlows;
 use crate::packet::{Packet, SkipReason, Transport};
 use crate::reader::Frame;
 use crate::udp::UdpConversation;
@@ -94,6 +94,7 @@ pub struct Analyzer {
     oldest: Option<usize>,
     /// Segments kept of all connections.
     segments_held: usize,
+    decoder: Decoder,
     clock: ClockEstimator,
     /// The first packets, until the resolution of the clock is known.
     waiting: Vec<Packet>,
@@ -142,6 +143,7 @@ impl Analyzer {
             newest: None,
             oldest: None,
             segments_held: 0,
+            decoder: Decoder::default(),
             clock: ClockEstimator::default(),
             waiting: Vec::new(),
             numbered: NumberedFlows::default(),
@@ -152,17 +154,19 @@ impl Analyzer {
     /// Records a frame. Frames without TCP or UDP are counted and skipped.
     pub fn frame(&mut self, frame: &Frame<'_>) {
         self.builder.frame(frame);
-        self.gre(frame);
-        match decode(frame) {
-            Ok(packet) => self.packet(&packet),
-            Err(reason) => self.builder.skip(reason),
+        let mut decoder = std::mem::take(&mut self.decoder);
+        if let Err(reason) = decoder.decode(frame, &mut |packet| self.packet(packet)) {
+            self.builder.skip(reason);
         }
+        self.decoder = decoder;
     }
 
     /// Records a packet.
     pub fn packet(&mut self, packet: &Packet) {
         match packet.transport {
-            Transport::Esp(_) => self.builder.skip(SkipReason::Protocol),
+            Transport::Esp(_) => self.builder.skip(SkipReason::Protocol(50)),
+            // The packet within follows as one of its own.
+            Transport::Gre(_) => {}
             _ => self.builder.packet(packet),
         }
         self.clock.record(packet.at);
@@ -174,15 +178,6 @@ impl Analyzer {
         }
     }
 
-    /// Records the number of a GRE packet, which the packet within does not show.
-    fn gre(&mut self, frame: &Frame<'_>) {
-        let ip = frame.link.payload(frame.data).ok();
-        if let Some((numbered, ends)) = ip.and_then(Numbered::gre) {
-            let ends = ends.map(|address| SocketAddr::new(address, 0));
-            self.numbered.record(numbered, ends, frame.at, self.clock.coarse_step());
-        }
-    }
-
     fn follow_waiting(&mut self) {
         std::mem::take(&mut self.waiting).iter().for_each(|packet| self.follow(packet));
     }
@@ -190,7 +185,7 @@ impl Analyzer {
     /// Records a packet in its conversation.
     fn follow(&mut self, packet: &Packet) {
         self.numbered.packet(packet, self.clock.coarse_step());
-        if matches!(packet.transport, Transport::Esp(_)) {
+        if matches!(packet.transport, Transport::Esp(_) | Transport::Gre(_)) {
             return;
         }
         let key = Key::new(packet);
@@ -235,6 +230,7 @@ impl Analyzer {
         while let Some(oldest) = self.oldest {
             self.end(oldest);
         }
+        self.builder.skip_fragments(self.decoder.incomplete_fragments());
         self.builder.finish(self.clock.coarse_step(), &self.numbered)
     }
 
@@ -252,7 +248,7 @@ impl Analyzer {
             Transport::Tcp(segment) => {
                 Conversation::Tcp(Box::new(TcpConnection::new(packet, segment, dots)))
             }
-            Transport::Udp(_) | Transport::Esp(_) => {
+            Transport::Udp(_) | Transport::Esp(_) | Transport::Gre(_) => {
                 Conversation::Udp(Box::new(UdpConversation::new(packet)))
             }
         };

@@ -34,6 +34,19 @@ pub enum Transport {
     Udp(Datagram),
     /// A packet of IPsec ESP without UDP.
     Esp(Esp),
+    /// A packet of GRE with a sequence number. The packet within it is one of its own.
+    Gre(Gre),
+}
+
+/// Header of a GRE packet with a sequence number (RFC 2890), that of PPTP included (RFC 2637).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gre {
+    /// Key, or 0 without one. PPTP's is the identifier of the call.
+    pub key: u32,
+    /// Sequence number.
+    pub seq: u32,
+    /// Length from this header on, on the network, in octets.
+    pub len: u32,
 }
 
 /// Header of an ESP packet (RFC 4303, section 2).
@@ -100,25 +113,37 @@ pub struct Datagram {
 }
 
 /// Reason why a frame is skipped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkipReason {
-    /// The link type is not supported.
-    #[error("unsupported link type")]
-    UnknownLink,
+    /// The link type, a LINKTYPE_ value, is not supported.
+    #[error("unsupported link type {0}")]
+    UnknownLink(u32),
+    /// The kind of an ERF record is not supported.
+    #[error("unsupported ERF record of type {0}")]
+    Record(u8),
     /// The frame carries a protocol other than IP, for example ARP.
+    #[error("no IP packet, but EtherType {0:#06x}")]
+    EtherType(u16),
+    /// The frame carries a protocol other than IP and without an EtherType, for example spanning tree.
     #[error("no IP packet")]
     NotIp,
+    /// The frame is encrypted.
+    #[error("encrypted")]
+    Encrypted,
     /// The capture does not hold all of the headers.
     #[error("headers cut off by the capture")]
     Short,
-    /// The packet is a fragment.
+    /// The packet is a fragment, and the others are not in the capture.
     #[error("a fragment")]
     Fragment,
-    /// The packet carries neither TCP nor UDP.
-    #[error("neither TCP nor UDP")]
-    Protocol,
+    /// The packet carries neither TCP nor UDP, but another protocol of IP.
+    #[error("IP protocol {0}")]
+    Protocol(u8),
     /// The headers contradict each other.
     #[error("malformed headers")]
     Malformed,
+    /// The frame has more headers than any network uses.
+    #[error("headers nested too deeply")]
+    Nested,
 }

@@ -47,8 +47,20 @@ pub(crate) fn clock(analysis: &Analysis) -> Option<String> {
     ))
 }
 
-const UNKNOWN_LINK: &str =
-    "of a link that is not read: expected Ethernet, Linux cooked, raw IP or loopback";
+/// Returns how many packets of what were not read, if any were not.
+pub(crate) fn skipped(analysis: &Analysis) -> Option<String> {
+    let kinds = &analysis.totals.skipped.kinds;
+    if kinds.is_empty() {
+        return None;
+    }
+    let listed = kinds.iter().take(MAX_LISTED);
+    let mut parts: Vec<_> = listed.map(|kind| format!("{} {}", kind.packets, kind.what)).collect();
+    let rest: u64 = kinds.iter().skip(MAX_LISTED).map(|kind| kind.packets).sum();
+    if rest > 0 {
+        parts.push(format!("{rest} others (--json has all)"));
+    }
+    Some(format!("packets not read inside: {}", parts.join(", ")))
+}
 
 /// Renders the analysis for `width` columns: a table of the largest transfers, the verdict on each,
 /// and the plan.
@@ -61,20 +73,8 @@ pub fn render(
 ) -> String {
     let totals = &analysis.totals;
     let mut text = format!("{name}: {}\n", size(analysis));
-    let skipped = &totals.skipped;
-    let unread = skipped.not_ip
-        + skipped.short
-        + skipped.fragments
-        + skipped.other_protocols
-        + skipped.malformed;
-    for (packets, what) in [
-        (skipped.unknown_link, UNKNOWN_LINK),
-        (unread, "neither TCP nor UDP, or not complete enough to read"),
-    ] {
-        let are = if packets == 1 { "packet is" } else { "packets are" };
-        if packets > 0 {
-            text += &format!("{packets} {are} {what}\n");
-        }
+    if let Some(line) = skipped(analysis) {
+        text += text::wrapped(&line, width, "").as_str();
     }
     if let Some(note) = clock(analysis) {
         text += text::wrapped(&note, width, "").as_str();

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::packet::{Datagram, Esp, Packet, Transport};
+use crate::packet::{Datagram, Esp, Gre, Packet, Transport};
 
 /// UDP port of ESP within UDP (RFC 3948).
 const ESP_PORT: u16 = 4500;
@@ -19,9 +19,6 @@ const RTP_HEADER: u32 = 12;
 
 /// Header of a DTLS record (RFC 6347, section 4.1), in octets.
 const DTLS_HEADER: u32 = 13;
-
-/// IP protocol number of GRE.
-const GRE: u8 = 47;
 
 /// Protocol whose packets carry a number in clear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -94,6 +91,7 @@ impl Numbered {
         let [one, two] = match &packet.transport {
             Transport::Tcp(_) => [None, None],
             Transport::Esp(esp) => [Some(of_esp(esp)), None],
+            Transport::Gre(gre) => [Some(of_gre(gre)), None],
             Transport::Udp(datagram) if ports.contains(&ESP_PORT) => {
                 [esp_in_udp(datagram), wireguard(datagram)]
             }
@@ -106,49 +104,6 @@ impl Numbered {
             },
         };
         one.into_iter().chain(two)
-    }
-
-    /// Reads the number of a GRE packet, from its IP header on, with its addresses.
-    pub(crate) fn gre(ip: &[u8]) -> Option<(Self, [std::net::IpAddr; 2])> {
-        let (header, ends) = ip_header(ip)?;
-        let gre = ip.get(header..)?;
-        let &[flags, version, ..] = gre.first_chunk::<4>()?;
-        // C, K and S (RFC 2784, RFC 2890); version 1 is PPTP's (RFC 2637), whose key ends with the call.
-        let has = |bit: u8| flags & bit != 0;
-        if !has(0x10) || version & 0x07 > 1 {
-            return None;
-        }
-        let mut at = if has(0x80) { 8 } else { 4 };
-        let mut context = 0;
-        if has(0x20) {
-            context = be32(gre, at)?;
-            at += 4;
-        }
-        if version & 0x07 == 1 {
-            context &= 0xffff;
-        }
-        let number = u64::from(be32(gre, at)?);
-        let len = (ip.len() - header) as u32;
-        Some((Self { protocol: NumberedProtocol::Gre, context, number, len, tag: None }, ends))
-    }
-}
-
-/// Returns the length of an IP header that GRE follows, and the addresses.
-fn ip_header(ip: &[u8]) -> Option<(usize, [std::net::IpAddr; 2])> {
-    match ip.first()? >> 4 {
-        4 if *ip.get(9)? == GRE => {
-            let is_later_fragment = u16::from_be_bytes([ip[6], ip[7]]) & 0x1fff != 0;
-            let address =
-                |at: usize| Some(ip.get(at..at + 4)?.first_chunk::<4>()?.to_owned().into());
-            let header = usize::from(ip[0] & 0x0f) * 4;
-            (!is_later_fragment).then_some((header, [address(12)?, address(16)?]))
-        }
-        6 if *ip.get(6)? == GRE => {
-            let address =
-                |at: usize| Some(ip.get(at..at + 16)?.first_chunk::<16>()?.to_owned().into());
-            Some((40, [address(8)?, address(24)?]))
-        }
-        _ => None,
     }
 }
 
@@ -164,6 +119,12 @@ fn be32(octets: &[u8], at: usize) -> Option<u32> {
 fn of_esp(esp: &Esp) -> Numbered {
     let number = u64::from(esp.seq);
     Numbered { protocol: NumberedProtocol::Esp, context: esp.spi, number, len: esp.len, tag: None }
+}
+
+fn of_gre(gre: &Gre) -> Numbered {
+    let number = u64::from(gre.seq);
+    let protocol = NumberedProtocol::Gre;
+    Numbered { protocol, context: gre.key, number, len: gre.len, tag: None }
 }
 
 /// Reads ESP within UDP. Four octets of zero mark IKE, and one octet keeps a translation alive (RFC 3948,

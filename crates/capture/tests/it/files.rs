@@ -259,7 +259,7 @@ fn a_short_snap_length_cuts_off_options() {
     for (captured, cut) in [(64, true), (octets.len(), false)] {
         let length = octets.len() as u32;
         let data = &octets[..captured];
-        let frame = Frame { at: Instant::ZERO, link: Link::Ethernet, length, data };
+        let frame = Frame { at: Instant::ZERO, link: Link::ETHERNET, length, data };
         let Transport::Tcp(segment) = decode(&frame).unwrap().transport else { panic!("TCP") };
         assert_eq!((segment.cut, segment.timestamps.is_some()), (cut, !cut));
     }

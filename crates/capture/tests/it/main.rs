@@ -1,5 +1,6 @@
 //! Integration tests of the capture analysis.
 
+mod encapsulations;
 mod files;
 mod json;
 mod numbered;
