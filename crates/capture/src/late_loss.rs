@@ -60,7 +60,9 @@ pub fn replay_window(direction: &Direction) -> Option<Cutoff> {
 /// that drops packets.
 pub fn range_limit(direction: &Direction) -> Option<RangeEvidence> {
     let ranges = direction.loss_evidence.ranges;
-    let is_one = (2..MAX_LIMIT).contains(&ranges.limit)
+    // Where every n-th packet takes a longer way, as many ranges are open at a time without a limit.
+    let is_one = direction.reordering().in_turn.is_none()
+        && (2..MAX_LIMIT).contains(&ranges.limit)
         && is_cut_off(ranges.expected, ranges.exceeded)
         // Each packet that would open a range is sent again.
         && direction.losses.lost as f64 >= ranges.expected / 2.0;

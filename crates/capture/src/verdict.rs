@@ -68,6 +68,14 @@ pub enum Cause {
     Unknown,
 }
 
+impl Cause {
+    /// Returns whether late packets slowed the transfer, and a sender that distinguishes them from lost
+    /// ones, or a receiver that puts them in order, keeps its speed.
+    pub fn is_reordering(self) -> bool {
+        matches!(self, Self::Reordering | Self::Paws)
+    }
+}
+
 /// Degree of certainty of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

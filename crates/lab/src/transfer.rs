@@ -122,7 +122,7 @@ fn overflowed(direction: &Direction) -> Verdict {
 /// Simulates the cost of reordering for the largest transfers that it slowed. After a cancellation,
 /// the cost of the remaining ones is [`FitError::Cancelled`].
 pub fn price(name: &str, transfers: &mut [Transfer<'_>], cancel: &CancellationToken) {
-    let slowed = |at: &usize| transfers[*at].verdict.cause == Cause::Reordering;
+    let slowed = |at: &usize| transfers[*at].verdict.cause.is_reordering();
     let priced: Vec<usize> = (0..transfers.len()).filter(slowed).take(MAX_PRICED).collect();
     for at in priced {
         let beside = transfers[at].beside(transfers);

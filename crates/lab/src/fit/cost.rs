@@ -126,7 +126,7 @@ pub fn cost(
     beside: &Beside,
     cancel: &CancellationToken,
 ) -> Result<Cost, FitError> {
-    if cause != Cause::Reordering {
+    if !cause.is_reordering() {
         return Err(FitError::NotReordered);
     }
     if direction.reordering().late_time.is_none() {
