@@ -22,7 +22,7 @@ const MIN_US: u64 = 16;
 const INTERVALS: usize = 90;
 
 /// Expected and actual number of packets that are far behind the newest one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Cutoff {
     /// Size of the window, in packets.
     pub window: u64,
@@ -31,7 +31,20 @@ pub struct Cutoff {
     pub expected: f64,
     /// Packets that came that far behind or further.
     pub arrived: u64,
+    /// Share of late packets before the window, from 0 to 1, if it dropped what is missing.
+    pub late_ratio: f64,
+    /// Late times before the window, in milliseconds: 51 quantiles from the 0th to the 100th percentile.
+    /// Times after which the window accepts nothing at any rate are not among them. Not in the JSON.
+    #[serde(skip)]
+    pub late_ms: Vec<f64>,
 }
+
+/// Quantiles of [`Cutoff::late_ms`].
+const QUANTILES: usize = 51;
+
+/// Smallest share of the time in which a packet with a late time is accepted. Such a packet stands for as
+/// many dropped ones as that share says.
+const MIN_ACCEPTED: f64 = 0.02;
 
 /// State from which [`Cutoff`] is computed, from the first late packet on.
 #[derive(Clone, Debug)]
@@ -128,7 +141,40 @@ impl WindowTimes {
             let later = late_times.count_above(end_of(interval)) as f64 / late;
             f64::from(count) * part * share * later
         };
-        Cutoff { window: self.window, expected: times.map(later).sum(), arrived: self.beyond }
+        let expected = times.map(later).sum();
+        let (late_ratio, late_ms) = self.before_window(share, late_times);
+        Cutoff { window: self.window, expected, arrived: self.beyond, late_ratio, late_ms }
+    }
+
+    /// Returns the share of late packets, and the quantiles of the late times, before the window. Each late
+    /// packet that was accepted stands for those with the same late time that were not.
+    fn before_window(&self, share: f64, late_times: &DurationHistogram) -> (f64, Vec<f64>) {
+        let all = self.times.iter().map(|&count| f64::from(count)).sum::<f64>();
+        if all == 0.0 {
+            return (share, Vec::new());
+        }
+        let accepted = |late: Duration| {
+            let longer = self.times[interval(late)..].iter().map(|&count| f64::from(count));
+            (longer.sum::<f64>() / all).max(MIN_ACCEPTED)
+        };
+        let weighted: Vec<(f64, f64)> = late_times
+            .bins()
+            .map(|(late, count)| (late.as_millis_f64(), count as f64 / accepted(late)))
+            .collect();
+        let late: f64 = weighted.iter().map(|(_, weight)| weight).sum();
+        let mut quantiles = Vec::new();
+        let mut below = 0.0;
+        for (ms, weight) in weighted {
+            below += weight;
+            let due = (below / late * (QUANTILES - 1) as f64).floor() as usize + 1;
+            quantiles.resize(due.min(QUANTILES).max(quantiles.len()), ms);
+        }
+        if let Some(&last) = quantiles.last() {
+            quantiles.resize(QUANTILES, last);
+        }
+        let dropped = late - late_times.count() as f64;
+        let arrived = late_times.count() as f64 / share.max(f64::MIN_POSITIVE);
+        (late / (arrived + dropped).max(1.0), quantiles)
     }
 }
 
@@ -177,7 +223,7 @@ mod tests {
             }
         }
         let evidence = cutoffs.summary(&late_times);
-        *evidence.iter().find(|cutoff| cutoff.window == 64).expect("a usual window")
+        evidence.into_iter().find(|cutoff| cutoff.window == 64).expect("a usual window")
     }
 
     /// Without a window, 1000 packets come far behind. With one, only the hundred do that are late while
@@ -190,5 +236,9 @@ mod tests {
         let closed = evidence(64);
         assert_eq!(closed.arrived, 0);
         assert!((80.0..=100.0).contains(&closed.expected), "{closed:?}");
+        // The hundred late packets of 1000 sent at the low rate stand for those at the high rate.
+        assert!((0.08..=0.11).contains(&closed.late_ratio), "{closed:?}");
+        assert!(closed.late_ms.iter().all(|ms| (49.0..51.0).contains(ms)), "{closed:?}");
+        assert_eq!(closed.late_ms.len(), 51);
     }
 }

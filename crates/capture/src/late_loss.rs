@@ -7,7 +7,7 @@ use unruffled_units::count;
 
 use crate::analysis::{Direction, Place, RangeEvidence};
 use crate::cutoff::Cutoff;
-use crate::verdict::{Cause, Sureness, Verdict};
+use crate::verdict::{Cause, Sureness, Verdict, is_judged_by_time};
 
 /// Greatest chance of a false alarm, and the share of the expected number up to which it suffices.
 const CLEAR: (f64, f64) = (1e-3, 0.2);
@@ -24,6 +24,12 @@ const MIN_LOSSES: u64 = 5;
 /// Share of the retransmissions from which a cause of losses is the cause of the slowness, though others
 /// were spurious.
 const MIN_SHARE: f64 = 0.3;
+
+/// Difference of two shares that is due to chance.
+const MAX_SHARE_DIFFERENCE: f64 = 0.05;
+
+/// Losses for each time that the limit on ranges is reached. Packets are lost until a gap is filled.
+const MIN_LOSSES_AT_LIMIT: f64 = 1.5;
 
 /// Returns whether `found` events are too few where `expected` are to be expected by chance.
 fn is_cut_off(expected: f64, found: u64) -> bool {
@@ -52,8 +58,12 @@ pub fn replay_window(direction: &Direction) -> Option<Cutoff> {
         // What the window drops is sent again.
         is_cut_off(cutoff.expected, cutoff.arrived) && losses as f64 >= missing / 2.0
     };
-    let found = direction.reordering().cutoffs.iter().find(is_one).copied();
-    found.filter(|_| losses >= MIN_LOSSES && range_limit(direction).is_none())
+    let share = |cutoff: &Cutoff| cutoff.arrived as f64 / cutoff.expected;
+    let found: Vec<&Cutoff> = direction.reordering().cutoffs.iter().filter(is_one).collect();
+    // Up to the right window the share falls, and beyond it hardly changes.
+    let least = found.iter().map(|cutoff| share(cutoff)).fold(f64::INFINITY, f64::min);
+    let smallest = found.into_iter().find(|cutoff| share(cutoff) <= least + MAX_SHARE_DIFFERENCE);
+    smallest.filter(|_| losses >= MIN_LOSSES && range_limit(direction).is_none()).cloned()
 }
 
 /// Returns the limit on the ranges beyond the first gap, if something on the way or the receiver has one
@@ -64,8 +74,8 @@ pub fn range_limit(direction: &Direction) -> Option<RangeEvidence> {
     let is_one = direction.reordering().in_turn.is_none()
         && (2..MAX_LIMIT).contains(&ranges.limit)
         && is_cut_off(ranges.expected, ranges.exceeded)
-        // Each packet that would open a range is sent again.
-        && direction.losses.lost as f64 >= ranges.expected / 2.0;
+        && !is_judged_by_time(direction)
+        && direction.losses.lost as f64 >= MIN_LOSSES_AT_LIMIT * ranges.reached as f64;
     is_one.then_some(ranges)
 }
 
@@ -96,7 +106,7 @@ pub(crate) fn judge(direction: &Direction) -> Option<Verdict> {
     if let Some(cutoff) =
         replay_window(direction).filter(|_| dominates(others) && others > outdated)
     {
-        return Some(verdict(Cause::ReplayWindow, dropped_by_window(direction, cutoff)));
+        return Some(verdict(Cause::ReplayWindow, dropped_by_window(direction, &cutoff)));
     }
     let is_late = direction.reordering().reordered > 0;
     let mostly = is_late && outdated >= spurious && outdated * 2 >= lost;
@@ -107,8 +117,8 @@ fn verdict(cause: Cause, text: String) -> Verdict {
     Verdict { cause, sureness: Sureness::Probable, text }
 }
 
-fn dropped_by_window(direction: &Direction, cutoff: Cutoff) -> String {
-    let Cutoff { window, expected, arrived } = cutoff;
+fn dropped_by_window(direction: &Direction, cutoff: &Cutoff) -> String {
+    let &Cutoff { window, expected, arrived, .. } = cutoff;
     format!(
         "A replay window: packets come late up to {} behind the newest one, and hardly any further: {arrived} \
          came {window} or more behind, where {expected:.0} would have by how late others were. A tunnel on \

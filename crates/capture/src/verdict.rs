@@ -220,7 +220,7 @@ fn blurred(direction: &Direction) -> Verdict {
 
 /// Returns whether time alone distinguished most late segments from retransmissions, without
 /// timestamps and identifications.
-fn is_judged_by_time(direction: &Direction) -> bool {
+pub(crate) fn is_judged_by_time(direction: &Direction) -> bool {
     let resent = &direction.retransmissions;
     let judged = resent.total + direction.reordering_here.reordered;
     resent.judged_by_time > 0 && resent.judged_by_time * 2 >= judged

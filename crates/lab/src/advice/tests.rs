@@ -354,7 +354,7 @@ fn a_replay_window_is_made_larger_or_its_packets_are_put_in_order_before_it() {
     ];
     for (window, setting, tunnel) in cases {
         let cut_off = |direction: &mut Direction| {
-            let cutoff = Cutoff { window, expected: 50.0, arrived: 0 };
+            let cutoff = Cutoff { window, expected: 50.0, arrived: 0, ..Cutoff::default() };
             direction.place = Place::Receiver;
             direction.reordering_here.cutoffs = vec![cutoff];
             direction.losses.lost = 60;

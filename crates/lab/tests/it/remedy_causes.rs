@@ -6,10 +6,13 @@ use std::collections::BTreeMap;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_capture::{
-    Analyzer, Cause, Direction, Limits, Source, judge, range_limit, read, replay_window,
+    Analysis, Analyzer, Cause, Direction, Limits, Source, judge, range_limit, read, replay_window,
 };
+use unruffled_lab::advice::{Action, plan};
+use unruffled_lab::analysis::{json, render};
 use unruffled_lab::cancel::never;
 use unruffled_lab::capture::Capture;
+use unruffled_lab::transfer::{price, transfers};
 use unruffled_lab::{Scenario, run};
 use unruffled_measure::{End, ExitCounts};
 use unruffled_tcp::Variant;
@@ -142,17 +145,22 @@ fn random(kind: Kind, dice: &mut Xoshiro256PlusPlus) -> Case {
     Case { toml, sender, timestamps }
 }
 
-/// Analyses a capture with one connection, and returns the direction of the data.
-fn analysed(capture: Vec<u8>) -> Direction {
+/// Analyses a capture.
+fn analysis(capture: Vec<u8>) -> Analysis {
     let source = Source::new(Box::new(std::io::Cursor::new(capture)), None).expect("a capture");
     let mut analyzer = Analyzer::new(Limits::default());
     assert_eq!(read(source, |frame| analyzer.frame(frame)), Ok(None));
-    let [client, _] = analyzer.finish().connections.remove(0).directions;
+    analyzer.finish()
+}
+
+/// Returns the direction of the data in the analysis of one connection.
+fn data(mut analysis: Analysis) -> Direction {
+    let [client, _] = analysis.connections.remove(0).directions;
     client
 }
 
 /// Runs a case; returns what its link dropped, and the analysis at the sender and at the receiver.
-fn captured(case: &Case) -> (ExitCounts, [Direction; 2]) {
+fn captured(case: &Case) -> (ExitCounts, [Analysis; 2]) {
     let scenario = Scenario::parse("case", &case.toml, &[]).expect("is a scenario");
     let variant = Variant::parse(case.sender).expect("is a sender");
     let mut near = Vec::new();
@@ -164,7 +172,7 @@ fn captured(case: &Case) -> (ExitCounts, [Direction; 2]) {
     let row = run::run(&scenario, &variant, 1, Some(&mut captures), never()).expect("runs");
     captures.0.finish().expect("memory takes it");
     captures.1.finish().expect("memory takes it");
-    (row.flow.exits.unwrap_or_default(), [near, far].map(analysed))
+    (row.flow.exits.unwrap_or_default(), [near, far].map(analysis))
 }
 
 /// Returns whether a verdict names something that the path does not do.
@@ -193,7 +201,8 @@ fn what_drops_late_packets_is_never_named_wrongly() {
     for kind in KINDS {
         for path in 0..PATHS {
             let case = random(kind, &mut dice);
-            let (drops, directions) = captured(&case);
+            let (drops, analyses) = captured(&case);
+            let directions = analyses.map(data);
             for (end, direction) in ["sender", "receiver"].into_iter().zip(&directions) {
                 let found = judge(direction);
                 let lost = direction.losses.lost;
@@ -206,10 +215,14 @@ fn what_drops_late_packets_is_never_named_wrongly() {
                     _ if outdated >= 20 && outdated * 4 >= resent * 3 => Some(Cause::Paws),
                     _ => None,
                 };
+                let cutoffs = direction.reordering().cutoffs.iter();
+                let cutoffs: Vec<_> =
+                    cutoffs.map(|c| (c.window, c.expected.round(), c.arrived)).collect();
+                let ranges = direction.loss_evidence.ranges;
                 let is_wrong = is_wrong(kind, &case, direction, found.cause);
                 let line = format!(
                     "{kind:?} {path} {} {} at the {end}: {:?}, expected {expected:?}; dropped {} and {}, \
-                     lost {lost}, resent {resent}, outdated {outdated}: {}",
+                     lost {lost}, resent {resent}, outdated {outdated}: {}; {ranges:?}, {cutoffs:?}",
                     case.sender,
                     case.timestamps,
                     found.cause,
@@ -238,5 +251,63 @@ fn what_drops_late_packets_is_never_named_wrongly() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     for (name, (all, right)) in named {
         assert!(right * 2 >= all, "{name}: {right} of {all}");
+    }
+}
+
+/// A path of 20 Mb/s and 40 ms, of whose packets 5 % are late by Exp(30 ms), 50 packets at full rate.
+fn case(exit: &str) -> Case {
+    let toml = format!(
+        "name = 'case'\nduration = '20 s'\nvariants = ['sack']\n\
+         [tcp]\nmss = '1460 B'\nheader = '40 B'\nwindow = 8000\ninitial_window = 10\n\
+         min_rto = '200 ms'\ndelayed_ack = '40 ms'\nbyte_counting = 2\n\
+         [path]\nhops = ['l']\n\
+         [link.l]\nrate = '20 Mbit/s'\ndelay = '20 ms'\nqueue = 100\n{exit}\n\
+         delayed = {{ fraction = '5 %', distribution = 'exponential', mean = '30 ms', \
+         packets = 'data' }}\n"
+    );
+    Case { toml, sender: "linux-reordering+cubic", timestamps: false }
+}
+
+/// Returns the mean goodput of six runs, in bits per second.
+fn delivers(case: &Case, sender: &str) -> f64 {
+    let scenario = Scenario::parse("case", &case.toml, &[]).expect("is a scenario");
+    let sender = Variant::parse(sender).expect("is a sender");
+    let runs = (1..=6).map(|seed| run::run(&scenario, &sender, seed, None, never()).expect("runs"));
+    runs.map(|row| row.flow.goodput_bps).sum::<f64>() / 6.0
+}
+
+/// The model of a path with a limit gives what the path gives without it, within a factor of 1.5.
+#[test]
+fn the_goodput_without_a_limit_is_that_of_the_path_without_it() {
+    let open = case("");
+    for (exit, cause) in
+        [("replay_window = 64", Cause::ReplayWindow), ("ranges = 3", Cause::Ranges)]
+    {
+        let limited = case(exit);
+        let (drops, [near, _]) = captured(&limited);
+        let mut found = transfers(&near);
+        assert_eq!(found[0].verdict.cause, cause, "{exit}, {drops:?}: {}", found[0].verdict.text);
+        price("c", &mut found, never());
+        assert!(found[0].cost.is_none(), "it is not reordering's");
+        let Some(Ok(cost)) = &found[0].limit_cost else { panic!("{:?}", found[0].limit_cost) };
+        println!("{exit}: {cost:?}");
+        for (estimate, truth) in [
+            (cost.unlimited_bps, delivers(&open, limited.sender)),
+            (cost.unlimited_attached_bps, delivers(&open, "unruffled")),
+            (cost.attached_bps, delivers(&limited, "unruffled")),
+        ] {
+            let ratio = estimate / truth;
+            println!("{estimate:.0} {truth:.0}");
+            assert!(
+                (1.0 / 1.5..1.5).contains(&ratio),
+                "{exit}: {estimate:.0} {truth:.0}, {cost:?}"
+            );
+        }
+        let steps = plan("c", &found, None);
+        assert!(!steps.iter().any(|step| step.advice.action() == Action::Attach), "{steps:?}");
+        let json = json("c", &near, &found, &steps, None);
+        assert!(json.contains("\"limit_cost\":{\"now_bps\":"), "{json}");
+        let text = render("c", &near, &found, &steps, 1000);
+        assert!(text.contains("without that limit; with `attach`, "), "{text}");
     }
 }
