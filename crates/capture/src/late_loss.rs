@@ -13,7 +13,7 @@ use crate::verdict::{Cause, Sureness, Verdict, is_judged_by_time};
 const CLEAR: (f64, f64) = (1e-3, 0.2);
 
 /// The same where more than that share is there. A few packets are misjudged by the analysis itself.
-const BLURRED: (f64, f64) = (1e-6, 0.5);
+const BLURRED: (f64, f64) = (1e-6, 0.33);
 
 /// Number of ranges that is not distinguished from greater ones.
 const MAX_LIMIT: u32 = 64;
@@ -24,9 +24,6 @@ const MIN_LOSSES: u64 = 5;
 /// Share of the retransmissions from which a cause of losses is the cause of the slowness, though others
 /// were spurious.
 const MIN_SHARE: f64 = 0.3;
-
-/// Difference of two shares that is due to chance.
-const MAX_SHARE_DIFFERENCE: f64 = 0.05;
 
 /// Losses for each time that the limit on ranges is reached. Packets are lost until a gap is filled.
 const MIN_LOSSES_AT_LIMIT: f64 = 1.5;
@@ -58,11 +55,9 @@ pub fn replay_window(direction: &Direction) -> Option<Cutoff> {
         // What the window drops is sent again.
         is_cut_off(cutoff.expected, cutoff.arrived) && losses as f64 >= missing / 2.0
     };
-    let share = |cutoff: &Cutoff| cutoff.arrived as f64 / cutoff.expected;
+    let is_clear = |cutoff: &&&Cutoff| cutoff.arrived as f64 <= CLEAR.1 * cutoff.expected;
     let found: Vec<&Cutoff> = direction.reordering().cutoffs.iter().filter(is_one).collect();
-    // Up to the right window the share falls, and beyond it hardly changes.
-    let least = found.iter().map(|cutoff| share(cutoff)).fold(f64::INFINITY, f64::min);
-    let smallest = found.into_iter().find(|cutoff| share(cutoff) <= least + MAX_SHARE_DIFFERENCE);
+    let smallest = found.iter().find(is_clear).or(found.first()).copied();
     smallest.filter(|_| losses >= MIN_LOSSES && range_limit(direction).is_none()).cloned()
 }
 
@@ -142,8 +137,7 @@ fn programs(window: u64) -> &'static str {
         256 => "as tinc 1.1 does with its window of 256",
         1024 => "as boringtun and Nebula up to 1.11 do with their window of 1024",
         4096 => "as ESP or OpenVPN do with a window of 4096",
-        8129 => "as WireGuard does with its window of 8129",
-        _ => "as Nebula 1.12 does with its window of 8192",
+        _ => "as WireGuard does with its window of 8129, and Nebula 1.12 with 8192",
     }
 }
 

@@ -49,16 +49,15 @@ impl ReplayAdvice {
             }
             (Some(Tunnel::WireGuard), _) | (None, 1024 | 8129) => {
                 "WireGuard has no setting: boringtun drops from 1024 behind on, as Nebula up to 1.11 does, and \
-                 Linux and wireguard-go from 8129. Use one with the larger window, or put its packets in order."
+                 Linux and wireguard-go from 8129, as Nebula 1.12 does from 8192. Use one with the larger window, or put its packets in order."
             }
             (None, 128) => {
                 "tinc 1.0 has `ReplayWindow = 512` (4096 packets), and libsrtp `window_size = 4096`."
             }
             (None, 256) => "tinc 1.1 has `ReplayWindow = 512` (4096 packets).",
-            (None, 4096) => {
+            _ => {
                 "4096 is the largest window of ESP in Linux; OpenVPN takes up to 65536. Put the packets in order."
             }
-            _ => "Nebula has no setting. Keep its packets in order, on one path and one core.",
         };
         format!(
             "where the tunnel ends, here or on a gateway before this host, make the replay window larger than \

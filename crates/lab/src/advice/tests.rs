@@ -350,7 +350,6 @@ fn a_replay_window_is_made_larger_or_its_packets_are_put_in_order_before_it() {
         (1024, "boringtun drops from 1024 behind on", Some("wireguard")),
         (4096, "the largest window of ESP in Linux", Some("esp")),
         (8129, "wireguard-go from 8129", Some("wireguard")),
-        (8192, "Nebula has no setting", None),
     ];
     for (window, setting, tunnel) in cases {
         let cut_off = |direction: &mut Direction| {

@@ -17,8 +17,8 @@ use unruffled_lab::{Scenario, run};
 use unruffled_measure::{End, ExitCounts};
 use unruffled_tcp::Variant;
 
-/// The seed of the paths. The rules were developed with the seed 500.
-const SEED: u64 = 600;
+/// The seed of the paths. The rules were developed with the seeds 500 and 600 to 606.
+const SEED: u64 = 700;
 
 /// The number of paths of each kind.
 const PATHS: usize = 4;
@@ -208,10 +208,14 @@ fn what_drops_late_packets_is_never_named_wrongly() {
                 let lost = direction.losses.lost;
                 let resent = direction.retransmissions.total;
                 let due = |drops: u64| drops >= MIN_DROPS && drops * 2 >= resent;
+                let by_time = direction.retransmissions.judged_by_time;
                 let outdated = directions[1].loss_evidence.outdated;
                 let expected = match kind {
                     Kind::Window(_) if due(drops.replay_drops) => Some(Cause::ReplayWindow),
-                    Kind::Ranges(_) if due(drops.range_drops) => Some(Cause::Ranges),
+                    // Where only the time distinguishes late packets, ranges are not judged.
+                    Kind::Ranges(_) if due(drops.range_drops) && by_time == 0 => {
+                        Some(Cause::Ranges)
+                    }
                     _ if outdated >= 20 && outdated * 4 >= resent * 3 => Some(Cause::Paws),
                     _ => None,
                 };
