@@ -20,6 +20,7 @@ const HARDWARE_GRE: u16 = 778;
 const HARDWARE_RADIOTAP: u16 = 803;
 
 /// Reads the first header of a frame.
+#[inline]
 pub(super) fn first(link: Link, octets: Octets<'_>) -> Result<(Header, Octets<'_>), SkipReason> {
     match link.number() {
         0 | 108 => loopback(octets),

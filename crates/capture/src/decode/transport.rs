@@ -33,6 +33,7 @@ pub(super) fn tcp(octets: Octets<'_>) -> Result<((u16, u16), Segment), SkipReaso
         Some(option) if options.len() == 12 && option[..4] == TIMESTAMP_ALONE => {
             segment.timestamps = Some((u32_at(option, 4), u32_at(option, 8)));
         }
+        None if options.is_empty() => {}
         _ => read_options(options, &mut segment),
     }
     Ok(((u16_at(head, 0), u16_at(head, 2)), segment))
