@@ -66,7 +66,13 @@ impl Decoder {
         let octets = Octets { data: frame.data, length: frame.length };
         let mut walk =
             Walk { fragments: &mut self.fragments, at: frame.at, headers: MAX_HEADERS, each };
-        walk.headers(Header::Link(frame.link), octets)
+        match link::direct_ip(frame.link, octets) {
+            Some(packet) => match walk.ip(packet)? {
+                Some((header, rest)) => walk.headers(header, rest),
+                None => Ok(()),
+            },
+            None => walk.headers(Header::Link(frame.link), octets),
+        }
     }
 
     /// Returns the number of fragments of packets that did not become complete.
@@ -171,6 +177,7 @@ impl Walk<'_> {
         Ok(())
     }
 
+    #[inline]
     fn emit(&mut self, packet: &IpPacket<'_>, ports: (u16, u16), transport: Transport) {
         (self.each)(&Packet {
             at: self.at,
