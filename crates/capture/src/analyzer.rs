@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
+use foldhash::fast::RandomState;
+
 use crate::analysis::Analysis;
 use crate::builder::AnalysisBuilder;
 use crate::clock::ClockEstimator;
@@ -84,7 +86,7 @@ impl Default for Limits {
 #[derive(Debug)]
 pub struct Analyzer {
     limits: Limits,
-    places: HashMap<Key, usize>,
+    places: HashMap<Key, usize, RandomState>,
     slots: Vec<Slot>,
     /// Places of unused slots.
     free: Vec<usize>,
@@ -137,7 +139,7 @@ impl Analyzer {
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
-            places: HashMap::new(),
+            places: HashMap::default(),
             slots: Vec::new(),
             free: Vec::new(),
             newest: None,
@@ -171,7 +173,9 @@ impl Analyzer {
         }
         self.clock.record(packet.at);
         if self.clock.is_known() || self.waiting.len() >= MAX_WAITING_PACKETS {
-            self.follow_waiting();
+            if !self.waiting.is_empty() {
+                self.follow_waiting();
+            }
             self.follow(packet);
         } else {
             self.waiting.push(packet.clone());
@@ -189,7 +193,9 @@ impl Analyzer {
             return;
         }
         let key = Key::new(packet);
-        let mut known = self.places.get(&key).copied();
+        // Most packets belong to the same conversation as the one before.
+        let newest = self.newest.filter(|&place| self.slots[place].key == key);
+        let mut known = newest.or_else(|| self.places.get(&key).copied());
         if let (Some(place), Transport::Tcp(segment)) = (known, &packet.transport)
             && let Some(Conversation::Tcp(connection)) = &self.slots[place].conversation
             && connection.is_ended_by(packet, segment)
@@ -198,13 +204,15 @@ impl Analyzer {
             known = None;
         }
         let place = match known {
-            Some(place) => {
-                self.unlink(place);
-                place
-            }
+            Some(place) => place,
             None => self.begin(key, packet),
         };
-        self.link(place);
+        if self.newest != Some(place) {
+            if known.is_some() {
+                self.unlink(place);
+            }
+            self.link(place);
+        }
         match (&mut self.slots[place].conversation, &packet.transport) {
             (Some(Conversation::Tcp(connection)), Transport::Tcp(segment)) => {
                 let before = connection.segments_held();

@@ -50,7 +50,8 @@ pub fn decode(frame: &Frame<'_>) -> Result<Packet, SkipReason> {
 /// Decoder of the frames of a capture, in their order. It keeps the fragments of incomplete packets.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
-    fragments: Fragments,
+    /// Allocated for the first fragment: most captures have none.
+    fragments: Option<Box<Fragments>>,
 }
 
 impl Decoder {
@@ -67,18 +68,24 @@ impl Decoder {
         let octets = Octets { data: frame.data, length: frame.length };
         let mut walk =
             Walk { fragments: &mut self.fragments, at: frame.at, headers: MAX_HEADERS, each };
-        walk.headers(Header::Link(frame.link), octets)
+        match link::direct_ip(frame.link, octets) {
+            Some(packet) => match walk.ip(packet)? {
+                Some((header, rest)) => walk.headers(header, rest),
+                None => Ok(()),
+            },
+            None => walk.headers(Header::Link(frame.link), octets),
+        }
     }
 
     /// Returns the number of fragments of packets that did not become complete.
     pub(crate) fn incomplete_fragments(&self) -> u64 {
-        self.fragments.incomplete()
+        self.fragments.as_ref().map_or(0, |fragments| fragments.incomplete())
     }
 }
 
 /// Progress through the headers of one frame.
 struct Walk<'a> {
-    fragments: &'a mut Fragments,
+    fragments: &'a mut Option<Box<Fragments>>,
     at: Instant,
     /// Number of further headers that may be read.
     headers: u32,
@@ -125,7 +132,8 @@ impl Walk<'_> {
     fn ip<'b>(&mut self, octets: Octets<'b>) -> Result<Option<(Header, Octets<'b>)>, SkipReason> {
         let mut packet = IpPacket::read(octets)?;
         if let Some(fragment) = packet.fragment {
-            if let Some(whole) = self.fragments.add(&packet, fragment, self.at) {
+            let fragments = self.fragments.get_or_insert_default();
+            if let Some(whole) = fragments.add(&packet, fragment, self.at) {
                 let octets = Octets { data: &whole.data, length: whole.length };
                 self.headers(Header::Ip, octets)?;
             }
@@ -177,6 +185,7 @@ impl Walk<'_> {
         Ok(())
     }
 
+    #[inline]
     fn emit(&mut self, packet: &IpPacket<'_>, ports: (u16, u16), transport: Transport) {
         (self.each)(&Packet {
             at: self.at,

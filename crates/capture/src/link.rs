@@ -25,6 +25,8 @@ impl Link {
     pub(crate) const FIBRE_CHANNEL: Self = Self(122);
     /// ATM with the header of SunATM.
     pub(crate) const SUN_ATM: Self = Self(123);
+    /// IPv4 packets without a link header.
+    pub(crate) const IPV4: Self = Self(228);
     /// Records of Endace's ERF.
     pub(crate) const ERF: Self = Self(197);
 

@@ -44,6 +44,7 @@ pub(super) enum Header {
 /// Reads one header. Returns the type of the next one, and the octets from that on.
 ///
 /// [`Header::Ip`] and [`Header::Aggregate`] are the decoder's own.
+#[inline]
 pub(super) fn step(header: Header, octets: Octets<'_>) -> Result<(Header, Octets<'_>), SkipReason> {
     match header {
         Header::Link(link) => link::first(link, octets),

@@ -55,6 +55,7 @@ pub(super) struct Fragment {
 
 impl<'a> IpPacket<'a> {
     /// Reads an IP header of either version.
+    #[inline]
     pub(super) fn read(octets: Octets<'a>) -> Result<Self, SkipReason> {
         match octets.version()? {
             4 => Self::read_v4(octets),
@@ -64,6 +65,7 @@ impl<'a> IpPacket<'a> {
     }
 
     /// Reads an IPv4 header (RFC 791, section 3.1).
+    #[inline]
     fn read_v4(octets: Octets<'a>) -> Result<Self, SkipReason> {
         let head = octets.peek::<20>()?;
         let header = usize::from(head[0] & 0x0f) * 4;

@@ -19,7 +19,25 @@ const HARDWARE_GRE: u16 = 778;
 /// Type of a header in Linux's cooked frames: IEEE 802.11 with radiotap (`ARPHRD_IEEE80211_RADIOTAP`).
 const HARDWARE_RADIOTAP: u16 = 803;
 
+/// Returns the IP packet of a frame in which nothing but Ethernet's header precedes it: a short cut for
+/// nearly all frames.
+#[inline]
+pub(super) fn direct_ip(link: Link, octets: Octets<'_>) -> Option<Octets<'_>> {
+    match link {
+        Link::RAW | Link::IPV4 => Some(octets),
+        Link::ETHERNET => {
+            let head = octets.peek::<14>().ok()?;
+            match u16_at(head, 12) {
+                0x0800 | 0x86dd => octets.skip(14).ok(),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
 /// Reads the first header of a frame.
+#[inline]
 pub(super) fn first(link: Link, octets: Octets<'_>) -> Result<(Header, Octets<'_>), SkipReason> {
     match link.number() {
         0 | 108 => loopback(octets),

@@ -9,6 +9,7 @@ use crate::packet::{Datagram, Esp, Segment, SkipReason};
 const TIMESTAMP_ALONE: [u8; 4] = [1, 1, 8, 10];
 
 /// Decodes a TCP header (RFC 9293, section 3.1). The capture may have cut off options.
+#[inline]
 pub(super) fn tcp(octets: Octets<'_>) -> Result<((u16, u16), Segment), SkipReason> {
     let head = octets.peek::<20>()?;
     let header = usize::from(head[12] >> 4) * 4;
@@ -16,7 +17,7 @@ pub(super) fn tcp(octets: Octets<'_>) -> Result<((u16, u16), Segment), SkipReaso
         return Err(SkipReason::Malformed);
     }
     let flags = head[13];
-    let mut segment = Segment {
+    let segment = |timestamps| Segment {
         seq: u32_at(head, 4),
         ack: (flags & 0x10 != 0).then(|| u32_at(head, 8)),
         len: octets.length - header as u32,
@@ -26,16 +27,27 @@ pub(super) fn tcp(octets: Octets<'_>) -> Result<((u16, u16), Segment), SkipReaso
         urgent: flags & 0x20 != 0,
         window: u16_at(head, 14),
         cut: octets.data.len() < header,
+        timestamps,
         ..Segment::default()
     };
+    let ports = (u16_at(head, 0), u16_at(head, 2));
     let options = &octets.data[20..header.min(octets.data.len())];
+    // Most segments have no other options than these, so they are read without the iterator.
+    if options.is_empty() {
+        return Ok((ports, segment(None)));
+    }
     match options.first_chunk::<12>() {
         Some(option) if options.len() == 12 && option[..4] == TIMESTAMP_ALONE => {
-            segment.timestamps = Some((u32_at(option, 4), u32_at(option, 8)));
+            Ok((ports, segment(Some((u32_at(option, 4), u32_at(option, 8))))))
         }
-        _ => read_options(options, &mut segment),
+        _ => Ok((ports, with_options(segment(None), options))),
     }
-    Ok(((u16_at(head, 0), u16_at(head, 2)), segment))
+}
+
+/// Returns a segment with its options, up to the first that is cut off or malformed.
+fn with_options(mut segment: Segment, options: &[u8]) -> Segment {
+    read_options(options, &mut segment);
+    segment
 }
 
 /// Reads the options up to the first that is cut off or malformed.
