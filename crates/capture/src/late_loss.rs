@@ -15,6 +15,10 @@ const CLEAR: (f64, f64) = (1e-3, 0.2);
 /// The same where more than that share is there. A few packets are misjudged by the analysis itself.
 const BLURRED: (f64, f64) = (1e-6, 0.33);
 
+/// The same where only the time distinguishes late packets from retransmissions, so that what is very late
+/// is missing anyway.
+const BY_TIME: (f64, f64) = (1e-6, 0.1);
+
 /// Number of ranges that is not distinguished from greater ones.
 const MAX_LIMIT: u32 = 64;
 
@@ -28,11 +32,12 @@ const MIN_SHARE: f64 = 0.3;
 /// Losses for each time that the limit on ranges is reached. Packets are lost until a gap is filled.
 const MIN_LOSSES_AT_LIMIT: f64 = 1.5;
 
-/// Returns whether `found` events are too few where `expected` are to be expected by chance.
-fn is_cut_off(expected: f64, found: u64) -> bool {
+/// Returns whether `found` events are too few by one of these limits to be due to chance where `expected`
+/// are to be expected.
+fn is_cut_off(expected: f64, found: u64, limits: &[(f64, f64)]) -> bool {
     let chance = poisson(found, expected);
     let share = found as f64 / expected;
-    [CLEAR, BLURRED].iter().any(|&(most, of)| share <= of && chance < most)
+    limits.iter().any(|&(most, of)| share <= of && chance < most)
 }
 
 /// Returns the chance of at most `count` events where `mean` are expected (Poisson distribution).
@@ -50,10 +55,11 @@ fn poisson(count: u64, mean: f64) -> f64 {
 /// shows one: the smallest of the usual windows beyond which packets are missing.
 pub fn replay_window(direction: &Direction) -> Option<Cutoff> {
     let losses = direction.losses.lost;
+    let limits: &[_] = if is_judged_by_time(direction) { &[BY_TIME] } else { &[CLEAR, BLURRED] };
     let is_one = |cutoff: &&Cutoff| {
         let missing = cutoff.expected - cutoff.arrived as f64;
         // What the window drops is sent again.
-        is_cut_off(cutoff.expected, cutoff.arrived) && losses as f64 >= missing / 2.0
+        is_cut_off(cutoff.expected, cutoff.arrived, limits) && losses as f64 >= missing / 2.0
     };
     let is_clear = |cutoff: &&&Cutoff| cutoff.arrived as f64 <= CLEAR.1 * cutoff.expected;
     let found: Vec<&Cutoff> = direction.reordering().cutoffs.iter().filter(is_one).collect();
@@ -68,7 +74,7 @@ pub fn range_limit(direction: &Direction) -> Option<RangeEvidence> {
     // Where every n-th packet takes a longer way, as many ranges are open at a time without a limit.
     let is_one = direction.reordering().in_turn.is_none()
         && (2..MAX_LIMIT).contains(&ranges.limit)
-        && is_cut_off(ranges.expected, ranges.exceeded)
+        && is_cut_off(ranges.expected, ranges.exceeded, &[CLEAR, BLURRED])
         && !is_judged_by_time(direction)
         && direction.losses.lost as f64 >= MIN_LOSSES_AT_LIMIT * ranges.reached as f64;
     is_one.then_some(ranges)
@@ -195,7 +201,7 @@ mod tests {
             (100.0, 60, false),
             (0.0, 0, false),
         ] {
-            assert_eq!(is_cut_off(expected, found), cut, "{expected} {found}");
+            assert_eq!(is_cut_off(expected, found, &[CLEAR, BLURRED]), cut, "{expected} {found}");
         }
     }
 }

@@ -71,7 +71,6 @@ pub fn render(
     plan: &[Step],
     width: usize,
 ) -> String {
-    let totals = &analysis.totals;
     let mut text = format!("{name}: {}\n", size(analysis));
     if let Some(line) = skipped(analysis) {
         text += text::wrapped(&line, width, "").as_str();
