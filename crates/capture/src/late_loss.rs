@@ -29,8 +29,14 @@ const MIN_LOSSES: u64 = 5;
 /// were spurious.
 const MIN_SHARE: f64 = 0.3;
 
+/// Packets that are expected beyond a larger window for that one to count.
+const MIN_EXPECTED: f64 = 5.0;
+
+/// Largest share of the expected packets beyond a larger window than the one that drops packets.
+const MAX_BEYOND: f64 = 0.5;
+
 /// Losses for each time that the limit on ranges is reached. Packets are lost until a gap is filled.
-const MIN_LOSSES_AT_LIMIT: f64 = 1.5;
+const MIN_LOSSES_AT_LIMIT: f64 = 0.8;
 
 /// Returns whether `found` events are too few by one of these limits to be due to chance where `expected`
 /// are to be expected.
@@ -62,7 +68,14 @@ pub fn replay_window(direction: &Direction) -> Option<Cutoff> {
         is_cut_off(cutoff.expected, cutoff.arrived, limits) && losses as f64 >= missing / 2.0
     };
     let is_clear = |cutoff: &&&Cutoff| cutoff.arrived as f64 <= CLEAR.1 * cutoff.expected;
-    let found: Vec<&Cutoff> = direction.reordering().cutoffs.iter().filter(is_one).collect();
+    let cutoffs = &direction.reordering().cutoffs;
+    // What is missing beyond a window is missing beyond larger ones.
+    let continues = |cutoff: &&Cutoff| {
+        let larger = cutoffs.iter().filter(|other| other.window > cutoff.window);
+        let mut expected = larger.filter(|other| other.expected >= MIN_EXPECTED);
+        expected.all(|other| other.arrived as f64 <= MAX_BEYOND * other.expected)
+    };
+    let found: Vec<&Cutoff> = cutoffs.iter().filter(is_one).filter(continues).collect();
     let smallest = found.iter().find(is_clear).or(found.first()).copied();
     smallest.filter(|_| losses >= MIN_LOSSES && range_limit(direction).is_none()).cloned()
 }
@@ -76,6 +89,8 @@ pub fn range_limit(direction: &Direction) -> Option<RangeEvidence> {
         && (2..MAX_LIMIT).contains(&ranges.limit)
         && is_cut_off(ranges.expected, ranges.exceeded, &[CLEAR, BLURRED])
         && !is_judged_by_time(direction)
+        // A queue that drops pairs of packets has two gaps at a time.
+        && direction.reordering().reordered >= ranges.reached
         && direction.losses.lost as f64 >= MIN_LOSSES_AT_LIMIT * ranges.reached as f64;
     is_one.then_some(ranges)
 }

@@ -127,7 +127,8 @@ fn late_and_lost(dice: &mut Xoshiro256PlusPlus) -> (Scenario, &'static str) {
 #[test]
 #[ignore = "takes minutes; docs/analyze.md has the figures"]
 fn the_best_sender_on_fitted_paths_with_late_and_lost_packets() {
-    let mut dice = Xoshiro256PlusPlus::seed_from_u64(20);
+    let seed = std::env::var("UNRUFFLED_SEED").ok().and_then(|text| text.parse().ok());
+    let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed.unwrap_or(20));
     let best = |of: &[f64; 5]| (0..5).max_by(|&a, &b| of[a].total_cmp(&of[b])).unwrap();
     let mut within = 0;
     for path in 0..20 {
@@ -152,5 +153,5 @@ fn the_best_sender_on_fitted_paths_with_late_and_lost_packets() {
         within += usize::from(share >= 0.95);
     }
     println!("{within} of 20 within 5 %");
-    assert!(within >= 15, "{within} of 20");
+    assert!(within >= MIN_CASES, "{within} of 20");
 }
