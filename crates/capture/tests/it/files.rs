@@ -300,6 +300,40 @@ fn a_capture_in_any_compression_that_is_cut_off_is_read_to_its_end() {
     }
 }
 
+/// An input that fails once, and yields octets without end when it is read again.
+struct FailsOnce {
+    whole: Cursor<Vec<u8>>,
+    has_failed: bool,
+}
+
+impl Read for FailsOnce {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self.whole.read(buffer)? {
+            0 if !self.has_failed => {
+                self.has_failed = true;
+                Err(std::io::Error::other("fails once"))
+            }
+            0 => {
+                buffer.fill(0);
+                Ok(buffer.len())
+            }
+            read => Ok(read),
+        }
+    }
+}
+
+#[test]
+fn an_input_is_not_read_after_an_error() {
+    let whole = Cursor::new(pcap(TsResolution::MicroSecond, Endianness::Little));
+    let input = FailsOnce { whole, has_failed: false };
+    let source = Source::new(Box::new(input), None).unwrap();
+    let mut frames = 0;
+    let end = read(source, |_| frames += 1).unwrap();
+    let text = end.map(|error| error.to_string()).unwrap_or_default();
+    assert!(text.ends_with("bytes: fails once"), "{text}");
+    assert_eq!(frames, PACKETS);
+}
+
 #[test]
 fn damage_in_any_format_and_compression_is_reported() {
     let files = [pcapng(Endianness::Big), snoop(), erf()];
