@@ -86,13 +86,16 @@ impl Source {
     pub fn new(input: Box<dyn Read + Send>, length: Option<u64>) -> Result<Self, Error> {
         let progress = Progress { read: Arc::default(), length };
         let first_error = FirstError::default();
-        let metered =
-            MeteredInput { input, read: progress.read.clone(), first_error: first_error.clone() };
+        let metered = MeteredInput {
+            input: Some(input),
+            read: progress.read.clone(),
+            first_error: first_error.clone(),
+        };
         let (mut magic, mut input) = read_ahead(Box::new(metered), &first_error)?;
         for _ in 0..MAX_COMPRESSIONS {
             let Some(compression) = Compression::of(&magic) else { break };
             let metered = MeteredInput {
-                input: compression.decoder(input),
+                input: Some(compression.decoder(input)),
                 read: Arc::default(),
                 first_error: first_error.clone(),
             };
@@ -138,7 +141,9 @@ fn read_ahead(
 /// Parsers do not pass an error on, and may drop what they have read before it. The error is
 /// recorded in `first_error`.
 struct MeteredInput {
-    input: Box<dyn Read + Send>,
+    /// `None` after the end or an error: a decompressor that is read again after an error may yield
+    /// octets without end.
+    input: Option<Box<dyn Read + Send>>,
     read: Arc<AtomicU64>,
     first_error: FirstError,
 }
@@ -146,13 +151,19 @@ struct MeteredInput {
 impl Read for MeteredInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            match self.input.read(buffer) {
+            let Some(input) = &mut self.input else { return Ok(0) };
+            match input.read(buffer) {
+                Ok(0) if !buffer.is_empty() => {
+                    self.input = None;
+                    return Ok(0);
+                }
                 Ok(read) => {
                     self.read.fetch_add(read as u64, Ordering::Relaxed);
                     return Ok(read);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
+                    self.input = None;
                     self.first_error.record(error);
                     return Ok(0);
                 }

@@ -27,10 +27,14 @@ impl Erf {
             let seconds = timestamp(record) >> 32;
             let near = |last: u64| seconds.abs_diff(last) <= MAX_GAP_S;
             let length = length(record);
-            if !erf::is_known(record) || length < HEADER_OCTETS || !last.is_none_or(near) {
+            if !erf::is_known(record) || length < HEADER_OCTETS {
                 return None;
             }
+            // Padding has no time.
             if erf::has_frame(record) {
+                if !last.is_none_or(near) {
+                    return None;
+                }
                 last = Some(seconds);
             }
             match rest.get(length..) {
@@ -57,7 +61,7 @@ impl Format for Erf {
             return Ok(Block::Other(length));
         }
         let ticks = timestamp(head);
-        let fraction = (ticks & 0xffff_ffff) * 1_000_000_000 >> 32;
+        let fraction = ((ticks & 0xffff_ffff) * 1_000_000_000) >> 32;
         let at = Instant::from_nanos((ticks >> 32) * 1_000_000_000 + fraction);
         match erf::link(record) {
             Some(frame) => {

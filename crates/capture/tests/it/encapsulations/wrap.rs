@@ -570,7 +570,8 @@ pub(super) fn fragments(packet: &[u8], octets: usize) -> Vec<Vec<u8>> {
         let more = n + 1 < pieces;
         let mut head = head.to_vec();
         if is_v4 {
-            let position = offset / 8 | if more { 0x2000 } else { 0 };
+            let flag = if more { 0x2000 } else { 0 };
+            let position = (offset / 8) | flag;
             head[2..4].copy_from_slice(&((header + piece.len()) as u16).to_be_bytes());
             head[6..8].copy_from_slice(&position.to_be_bytes());
         } else {
