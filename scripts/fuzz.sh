@@ -5,7 +5,7 @@
 : "${FUZZ_SECONDS:=15}" "${FUZZ_SEED:=1}"
 fuzz=crates/wire/fuzz
 out=$target/fuzz
-targets="capture connection decode resequence stack"
+targets="capture connection decode encapsulations formats resequence stack"
 
 # libFuzzer is written in C++.
 if ! command -v "${CXX:-c++}" >/dev/null; then

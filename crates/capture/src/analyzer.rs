@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
+use foldhash::fast::RandomState;
+
 use crate::analysis::Analysis;
 use crate::builder::AnalysisBuilder;
 use crate::clock::ClockEstimator;
 use crate::connection::TcpConnection;
 use crate::conversation::Conversation;
-use crate::decode::decode;
-use crate::packet::{Packet, Transport};
+use crate::decode::Decoder;
+use crate::numbered::NumberedFlows;
+use crate::packet::{Packet, SkipReason, Transport};
 use crate::reader::Frame;
 use crate::udp::UdpConversation;
 
@@ -83,7 +86,7 @@ impl Default for Limits {
 #[derive(Debug)]
 pub struct Analyzer {
     limits: Limits,
-    places: HashMap<Key, usize>,
+    places: HashMap<Key, usize, RandomState>,
     slots: Vec<Slot>,
     /// Places of unused slots.
     free: Vec<usize>,
@@ -93,9 +96,11 @@ pub struct Analyzer {
     oldest: Option<usize>,
     /// Segments kept of all connections.
     segments_held: usize,
+    decoder: Decoder,
     clock: ClockEstimator,
     /// The first packets, until the resolution of the clock is known.
     waiting: Vec<Packet>,
+    numbered: NumberedFlows,
     builder: AnalysisBuilder,
 }
 
@@ -134,14 +139,16 @@ impl Analyzer {
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
-            places: HashMap::new(),
+            places: HashMap::default(),
             slots: Vec::new(),
             free: Vec::new(),
             newest: None,
             oldest: None,
             segments_held: 0,
+            decoder: Decoder::default(),
             clock: ClockEstimator::default(),
             waiting: Vec::new(),
+            numbered: NumberedFlows::default(),
             builder: AnalysisBuilder::new(limits.reported),
         }
     }
@@ -149,18 +156,26 @@ impl Analyzer {
     /// Records a frame. Frames without TCP or UDP are counted and skipped.
     pub fn frame(&mut self, frame: &Frame<'_>) {
         self.builder.frame(frame);
-        match decode(frame) {
-            Ok(packet) => self.packet(&packet),
-            Err(reason) => self.builder.skip(reason),
+        let mut decoder = std::mem::take(&mut self.decoder);
+        if let Err(reason) = decoder.decode(frame, &mut |packet| self.packet(packet)) {
+            self.builder.skip(reason);
         }
+        self.decoder = decoder;
     }
 
     /// Records a packet.
     pub fn packet(&mut self, packet: &Packet) {
-        self.builder.packet(packet);
+        match packet.transport {
+            Transport::Esp(_) => self.builder.skip(SkipReason::Protocol(50)),
+            // The packet within follows as one of its own.
+            Transport::Gre(_) => {}
+            _ => self.builder.packet(packet),
+        }
         self.clock.record(packet.at);
         if self.clock.is_known() || self.waiting.len() >= MAX_WAITING_PACKETS {
-            self.follow_waiting();
+            if !self.waiting.is_empty() {
+                self.follow_waiting();
+            }
             self.follow(packet);
         } else {
             self.waiting.push(packet.clone());
@@ -173,8 +188,14 @@ impl Analyzer {
 
     /// Records a packet in its conversation.
     fn follow(&mut self, packet: &Packet) {
+        self.numbered.packet(packet, self.clock.coarse_step());
+        if matches!(packet.transport, Transport::Esp(_) | Transport::Gre(_)) {
+            return;
+        }
         let key = Key::new(packet);
-        let mut known = self.places.get(&key).copied();
+        // Most packets belong to the same conversation as the one before.
+        let newest = self.newest.filter(|&place| self.slots[place].key == key);
+        let mut known = newest.or_else(|| self.places.get(&key).copied());
         if let (Some(place), Transport::Tcp(segment)) = (known, &packet.transport)
             && let Some(Conversation::Tcp(connection)) = &self.slots[place].conversation
             && connection.is_ended_by(packet, segment)
@@ -183,13 +204,15 @@ impl Analyzer {
             known = None;
         }
         let place = match known {
-            Some(place) => {
-                self.unlink(place);
-                place
-            }
+            Some(place) => place,
             None => self.begin(key, packet),
         };
-        self.link(place);
+        if self.newest != Some(place) {
+            if known.is_some() {
+                self.unlink(place);
+            }
+            self.link(place);
+        }
         match (&mut self.slots[place].conversation, &packet.transport) {
             (Some(Conversation::Tcp(connection)), Transport::Tcp(segment)) => {
                 let before = connection.segments_held();
@@ -215,7 +238,8 @@ impl Analyzer {
         while let Some(oldest) = self.oldest {
             self.end(oldest);
         }
-        self.builder.finish(self.clock.coarse_step())
+        self.builder.skip_fragments(self.decoder.incomplete_fragments());
+        self.builder.finish(self.clock.coarse_step(), &self.numbered)
     }
 
     /// Begins the conversation of a packet; returns its place.
@@ -232,7 +256,9 @@ impl Analyzer {
             Transport::Tcp(segment) => {
                 Conversation::Tcp(Box::new(TcpConnection::new(packet, segment, dots)))
             }
-            Transport::Udp(_) => Conversation::Udp(Box::new(UdpConversation::new(packet))),
+            Transport::Udp(_) | Transport::Esp(_) | Transport::Gre(_) => {
+                Conversation::Udp(Box::new(UdpConversation::new(packet)))
+            }
         };
         let slot = Slot { key, conversation: Some(conversation), newer: None, older: None };
         let place = match self.free.pop() {

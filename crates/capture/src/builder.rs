@@ -8,8 +8,10 @@ use unruffled_units::{Duration, Instant};
 use crate::analysis::{Analysis, DataTotals, Totals};
 use crate::conversation::Conversation;
 use crate::histogram::DurationHistogram;
+use crate::numbered::NumberedFlows;
 use crate::packet::{Packet, SkipReason, Transport};
 use crate::reader::Frame;
+use crate::skipped::SkipCounters;
 
 /// Number of connections whose drawings are kept.
 const MAX_DRAWN_CONNECTIONS: usize = 24;
@@ -18,6 +20,7 @@ const MAX_DRAWN_CONNECTIONS: usize = 24;
 #[derive(Debug)]
 pub(crate) struct AnalysisBuilder {
     totals: Totals,
+    skipped: SkipCounters,
     first: Option<Instant>,
     last: Instant,
     late_times: DurationHistogram,
@@ -85,6 +88,7 @@ impl AnalysisBuilder {
     pub(crate) fn new(reported: usize) -> Self {
         Self {
             totals: Totals::default(),
+            skipped: SkipCounters::default(),
             first: None,
             last: Instant::ZERO,
             late_times: DurationHistogram::default(),
@@ -114,20 +118,18 @@ impl AnalysisBuilder {
         match packet.transport {
             Transport::Tcp(_) => self.totals.tcp_packets += 1,
             Transport::Udp(_) => self.totals.udp_packets += 1,
+            Transport::Esp(_) | Transport::Gre(_) => {}
         }
     }
 
     /// Counts a frame that is skipped.
     pub(crate) fn skip(&mut self, reason: SkipReason) {
-        let skipped = &mut self.totals.skipped;
-        match reason {
-            SkipReason::UnknownLink => skipped.unknown_link += 1,
-            SkipReason::NotIp => skipped.not_ip += 1,
-            SkipReason::Short => skipped.short += 1,
-            SkipReason::Fragment => skipped.fragments += 1,
-            SkipReason::Protocol => skipped.other_protocols += 1,
-            SkipReason::Malformed => skipped.malformed += 1,
-        }
+        self.skipped.skip(reason);
+    }
+
+    /// Counts fragments of packets that are not complete.
+    pub(crate) fn skip_fragments(&mut self, fragments: u64) {
+        self.skipped.skip_many(SkipReason::Fragment, fragments);
     }
 
     /// Counts a conversation that is dropped to bound memory.
@@ -156,6 +158,7 @@ impl AnalysisBuilder {
             Conversation::Udp(udp) => {
                 self.totals.udp_pairs += 1;
                 let octets = udp.payload();
+                udp.add_to(&mut self.skipped);
                 let conversation = Conversation::Udp(udp);
                 self.udp.add(Ended { octets, order, conversation }, self.reported);
             }
@@ -171,11 +174,12 @@ impl AnalysisBuilder {
     }
 
     /// Returns the analysis of a capture with a clock of that step, if it is coarse.
-    pub(crate) fn finish(self, clock_step: Duration) -> Analysis {
+    pub(crate) fn finish(self, clock_step: Duration, numbered: &NumberedFlows) -> Analysis {
         let start = self.first.unwrap_or(Instant::ZERO);
         let totals = Totals {
             duration_s: self.last.since(start).as_secs_f64(),
             start_s: start.as_secs_f64(),
+            skipped: self.skipped.summary(),
             data: DataTotals { lateness: self.late_times.summary(), ..self.totals.data },
             clock_step_ms: (clock_step > Duration::ZERO).then(|| clock_step.as_millis_f64()),
             ..self.totals
@@ -190,6 +194,6 @@ impl AnalysisBuilder {
                 Conversation::Udp(pair) => udp.push(pair.summary(start)),
             }
         }
-        Analysis { totals, connections, udp }
+        Analysis { totals, connections, udp, numbered: numbered.summary(start) }
     }
 }

@@ -102,6 +102,11 @@ impl Disorder {
     /// The RFC keeps its window full. This counts a displacement as soon as it is certain; the result
     /// is the same, because later arrivals do not change indices already assigned.
     fn displace(&mut self, number: u64) {
+        if number == self.index && self.window.is_empty() && self.early.is_empty() {
+            self.displacements[THRESHOLD] += 1;
+            self.index += 1;
+            return;
+        }
         if number < self.index || self.early.contains(&number) || self.window.contains(&number) {
             return;
         }

@@ -13,10 +13,10 @@ pub enum Error {
     #[error("cannot be read: {0}")]
     Unreadable(#[from] InputError),
     /// The input holds no octets.
-    #[error("empty: expected a capture (pcap or pcapng, also gzip)")]
+    #[error("empty: expected a capture (pcap, pcapng, snoop or ERF, also compressed)")]
     Empty,
-    /// The input is neither pcap nor pcapng.
-    #[error("not a capture: expected pcap or pcapng, also gzip")]
+    /// The input is not a capture of a known format.
+    #[error("not a capture: expected pcap, pcapng, snoop or ERF, also compressed")]
     NoCapture,
     /// The capture ends in the middle of a block.
     #[error("cut off after {}, {bytes} bytes", count(*packets, "packet"))]
@@ -86,9 +86,6 @@ pub enum Damage {
     /// A block longer than any capture program writes.
     #[error("a block longer than 16 MiB")]
     LongBlock,
-    /// A packet before the file header.
-    #[error("a packet before the header")]
-    NoHeader,
     /// An interface that counts time in units which do not fit into 64 bits.
     #[error("an interface with an unsupported clock resolution")]
     ClockResolution,

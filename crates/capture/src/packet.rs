@@ -6,14 +6,14 @@ use unruffled_units::Instant;
 
 use crate::tunnel::TunnelPacket;
 
-/// A packet that carries TCP or UDP.
+/// A packet that carries TCP, UDP or ESP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packet {
     /// Time at which it was captured.
     pub at: Instant,
-    /// Source address and port.
+    /// Source address and port; ESP has port 0.
     pub from: SocketAddr,
-    /// Destination address and port.
+    /// Destination address and port; ESP has port 0.
     pub to: SocketAddr,
     /// Identification of the IPv4 header; `None` in IPv6.
     pub id: Option<u16>,
@@ -32,6 +32,32 @@ pub enum Transport {
     Tcp(Segment),
     /// A UDP datagram.
     Udp(Datagram),
+    /// A packet of IPsec ESP without UDP.
+    Esp(Esp),
+    /// A packet of GRE with a sequence number. The packet within it is one of its own.
+    Gre(Gre),
+}
+
+/// Header of a GRE packet with a sequence number (RFC 2890), that of PPTP included (RFC 2637).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gre {
+    /// Key, or 0 without one. PPTP's is the identifier of the call.
+    pub key: u32,
+    /// Sequence number.
+    pub seq: u32,
+    /// Length from this header on, on the network, in octets.
+    pub len: u32,
+}
+
+/// Header of an ESP packet (RFC 4303, section 2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Esp {
+    /// Security parameters index, which names the key.
+    pub spi: u32,
+    /// Sequence number, the low 32 bits where extended numbers are in use.
+    pub seq: u32,
+    /// Length behind this header on the network, in octets.
+    pub len: u32,
 }
 
 /// Header of a TCP segment.
@@ -69,13 +95,17 @@ pub struct Segment {
     pub cut: bool,
 }
 
+/// Number of octets of a datagram that [`Datagram::head`] holds. The fixed header of RTP has 12, that of
+/// WireGuard's data 16.
+pub const DATAGRAM_HEAD_OCTETS: usize = 16;
+
 /// Header and first octets of a UDP datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Datagram {
     /// Length of the payload on the network, in octets.
     pub len: u32,
     /// First octets of the payload; the first `captured` are valid.
-    pub head: [u8; 8],
+    pub head: [u8; DATAGRAM_HEAD_OCTETS],
     /// Number of octets of `head` that were captured.
     pub captured: u8,
     /// Number of a tunnel's packet, if the datagram looks like one.
@@ -83,25 +113,37 @@ pub struct Datagram {
 }
 
 /// Reason why a frame is skipped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkipReason {
-    /// The link type is not supported.
-    #[error("unsupported link type")]
-    UnknownLink,
+    /// The link type, a LINKTYPE_ value, is not supported.
+    #[error("unsupported link type {0}")]
+    UnknownLink(u32),
+    /// The kind of an ERF record is not supported.
+    #[error("unsupported ERF record of type {0}")]
+    Record(u8),
     /// The frame carries a protocol other than IP, for example ARP.
+    #[error("no IP packet, but EtherType {0:#06x}")]
+    EtherType(u16),
+    /// The frame carries a protocol other than IP and without an EtherType, for example spanning tree.
     #[error("no IP packet")]
     NotIp,
+    /// The frame is encrypted.
+    #[error("encrypted")]
+    Encrypted,
     /// The capture does not hold all of the headers.
     #[error("headers cut off by the capture")]
     Short,
-    /// The packet is a fragment.
+    /// The packet is a fragment, and the others are not in the capture.
     #[error("a fragment")]
     Fragment,
-    /// The packet carries neither TCP nor UDP.
-    #[error("neither TCP nor UDP")]
-    Protocol,
+    /// The packet carries neither TCP nor UDP, but another protocol of IP.
+    #[error("IP protocol {0}")]
+    Protocol(u8),
     /// The headers contradict each other.
     #[error("malformed headers")]
     Malformed,
+    /// The frame has more headers than any network uses.
+    #[error("headers nested too deeply")]
+    Nested,
 }

@@ -15,6 +15,8 @@ pub(crate) struct Series {
     origin: Option<Instant>,
     width_ns: u64,
     bins: Vec<Sum>,
+    /// The bin of the latest value, and the time at which it begins, in nanoseconds since the origin.
+    latest: (usize, u64),
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,6 +47,17 @@ impl Series {
             self.width_ns = FIRST_WIDTH_NS;
         }
         let since = at.since(origin).as_nanos();
+        let bin = self.bin(since);
+        self.bins[bin].add(&Sum { count: 1, sum: value, min: value, max: value });
+    }
+
+    /// Returns the bin of a value at that time, in nanoseconds since the origin.
+    fn bin(&mut self, since: u64) -> usize {
+        // Most values are in the same bin as the one before, and a division takes its time.
+        let (latest, from) = self.latest;
+        if latest < self.bins.len() && since.wrapping_sub(from) < self.width_ns {
+            return latest;
+        }
         while since / self.width_ns >= MAX_BINS as u64 {
             let merged = self.bins.chunks(2).map(|pair| {
                 let mut sum = pair[0];
@@ -59,7 +72,8 @@ impl Series {
         if bin >= self.bins.len() {
             self.bins.resize(bin + 1, Sum::default());
         }
-        self.bins[bin].add(&Sum { count: 1, sum: value, min: value, max: value });
+        self.latest = (bin, bin as u64 * self.width_ns);
+        bin
     }
 
     /// Returns the bins that hold values; their times are relative to `start`.

@@ -6,17 +6,16 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use flate2::read::MultiGzDecoder;
-
 use crate::Error;
+use crate::compression::{Compression, MAGIC_OCTETS};
 use crate::error::InputError;
 
 /// Octets read ahead. Parsers drop what they have read when an error follows, so the first read has
 /// to return as much as possible.
 const READ_AHEAD_OCTETS: usize = 64 * 1024;
 
-/// The two octets at the beginning of gzip (RFC 1952, section 2.3.1).
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// Number of times that a capture may be compressed. More is no capture but an attack.
+const MAX_COMPRESSIONS: usize = 3;
 
 /// A capture's octets, uncompressed.
 pub struct Source {
@@ -79,23 +78,28 @@ impl Source {
         Self::new(Box::new(file), metadata.is_file().then_some(metadata.len()))
     }
 
-    /// Wraps any input; `length` is its length in octets, if known. gzip is decompressed.
+    /// Wraps any input; `length` is its length in octets, if known. gzip, zstd, lz4, xz and bzip2 are
+    /// decompressed.
     ///
     /// # Errors
     /// When it cannot be read or is empty.
     pub fn new(input: Box<dyn Read + Send>, length: Option<u64>) -> Result<Self, Error> {
         let progress = Progress { read: Arc::default(), length };
         let first_error = FirstError::default();
-        let metered =
-            MeteredInput { input, read: progress.read.clone(), first_error: first_error.clone() };
-        let (magic, mut input) = read_ahead(Box::new(metered), &first_error)?;
-        if magic == GZIP_MAGIC {
+        let metered = MeteredInput {
+            input: Some(input),
+            read: progress.read.clone(),
+            first_error: first_error.clone(),
+        };
+        let (mut magic, mut input) = read_ahead(Box::new(metered), &first_error)?;
+        for _ in 0..MAX_COMPRESSIONS {
+            let Some(compression) = Compression::of(&magic) else { break };
             let metered = MeteredInput {
-                input: Box::new(MultiGzDecoder::new(input)),
+                input: Some(compression.decoder(input)),
                 read: Arc::default(),
                 first_error: first_error.clone(),
             };
-            input = read_ahead(Box::new(metered), &first_error)?.1;
+            (magic, input) = read_ahead(Box::new(metered), &first_error)?;
         }
         Ok(Self { input, first_error, progress })
     }
@@ -111,11 +115,11 @@ impl Source {
     }
 }
 
-/// Returns the first two octets of `input`, and an input that yields all of it, those two included.
+/// Returns the first octets of `input`, and an input that yields all of it, those included.
 fn read_ahead(
     mut input: Box<dyn Read + Send>,
     first_error: &FirstError,
-) -> Result<([u8; 2], Box<dyn Read + Send>), Error> {
+) -> Result<(Vec<u8>, Box<dyn Read + Send>), Error> {
     let mut head = vec![0; READ_AHEAD_OCTETS];
     let mut filled = 0;
     while filled < READ_AHEAD_OCTETS {
@@ -125,11 +129,10 @@ fn read_ahead(
         }
     }
     head.truncate(filled);
-    let magic = match head[..] {
-        [] => return Err(first_error.take().map_or(Error::Empty, Error::Unreadable)),
-        [a, b, ..] => [a, b],
-        [a] => [a, 0],
-    };
+    if head.is_empty() {
+        return Err(first_error.take().map_or(Error::Empty, Error::Unreadable));
+    }
+    let magic = head[..filled.min(MAGIC_OCTETS)].to_vec();
     Ok((magic, Box::new(Cursor::new(head).chain(input))))
 }
 
@@ -138,7 +141,9 @@ fn read_ahead(
 /// Parsers do not pass an error on, and may drop what they have read before it. The error is
 /// recorded in `first_error`.
 struct MeteredInput {
-    input: Box<dyn Read + Send>,
+    /// `None` after the end or an error: a decompressor that is read again after an error may yield
+    /// octets without end.
+    input: Option<Box<dyn Read + Send>>,
     read: Arc<AtomicU64>,
     first_error: FirstError,
 }
@@ -146,13 +151,19 @@ struct MeteredInput {
 impl Read for MeteredInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            match self.input.read(buffer) {
+            let Some(input) = &mut self.input else { return Ok(0) };
+            match input.read(buffer) {
+                Ok(0) if !buffer.is_empty() => {
+                    self.input = None;
+                    return Ok(0);
+                }
                 Ok(read) => {
                     self.read.fetch_add(read as u64, Ordering::Relaxed);
                     return Ok(read);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
+                    self.input = None;
                     self.first_error.record(error);
                     return Ok(0);
                 }

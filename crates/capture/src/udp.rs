@@ -9,6 +9,7 @@ use crate::analysis::UdpPair;
 use crate::histogram::DurationHistogram;
 use crate::packet::{Datagram, Packet};
 use crate::reordering::Reordering;
+use crate::skipped::SkipCounters;
 use crate::tunnel::{Tunnel, TunnelStream};
 
 /// QUIC version 1 (RFC 9000).
@@ -137,6 +138,17 @@ impl UdpConversation {
         }
         if self.version.is_some() {
             self.handshake.record(from, packet.at);
+        }
+    }
+
+    /// Counts the datagrams whose contents are encrypted.
+    pub(crate) fn add_to(&self, skipped: &mut SkipCounters) {
+        for direction in &self.directions {
+            if self.version.is_some() {
+                skipped.quic(direction.datagrams);
+            } else if let Some(tunnel) = direction.tunnel() {
+                skipped.tunnel(tunnel, direction.datagrams);
+            }
         }
     }
 

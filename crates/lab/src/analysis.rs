@@ -5,8 +5,12 @@ mod json;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::net::SocketAddr;
+
 use comfy_table::{Attribute, Cell};
-use unruffled_capture::{Analysis, Direction, Place, Tunnel, UdpPair};
+use unruffled_capture::{
+    Analysis, Direction, NumberedFlow, NumberedProtocol, Place, Tunnel, UdpPair,
+};
 use unruffled_units::count;
 
 use crate::advice::{self, Step};
@@ -43,8 +47,20 @@ pub(crate) fn clock(analysis: &Analysis) -> Option<String> {
     ))
 }
 
-const UNKNOWN_LINK: &str =
-    "of a link that is not read: expected Ethernet, Linux cooked, raw IP or loopback";
+/// Returns how many packets of what were not read, if any were not.
+pub(crate) fn skipped(analysis: &Analysis) -> Option<String> {
+    let kinds = &analysis.totals.skipped.kinds;
+    if kinds.is_empty() {
+        return None;
+    }
+    let listed = kinds.iter().take(MAX_LISTED);
+    let mut parts: Vec<_> = listed.map(|kind| format!("{} {}", kind.packets, kind.what)).collect();
+    let rest: u64 = kinds.iter().skip(MAX_LISTED).map(|kind| kind.packets).sum();
+    if rest > 0 {
+        parts.push(format!("{rest} others (--json has all)"));
+    }
+    Some(format!("packets not read inside: {}", parts.join(", ")))
+}
 
 /// Renders the analysis for `width` columns: a table of the largest transfers, the verdict on each,
 /// and the plan.
@@ -55,22 +71,9 @@ pub fn render(
     plan: &[Step],
     width: usize,
 ) -> String {
-    let totals = &analysis.totals;
     let mut text = format!("{name}: {}\n", size(analysis));
-    let skipped = &totals.skipped;
-    let unread = skipped.not_ip
-        + skipped.short
-        + skipped.fragments
-        + skipped.other_protocols
-        + skipped.malformed;
-    for (packets, what) in [
-        (skipped.unknown_link, UNKNOWN_LINK),
-        (unread, "neither TCP nor UDP, or not complete enough to read"),
-    ] {
-        let are = if packets == 1 { "packet is" } else { "packets are" };
-        if packets > 0 {
-            text += &format!("{packets} {are} {what}\n");
-        }
+    if let Some(line) = skipped(analysis) {
+        text += text::wrapped(&line, width, "").as_str();
     }
     if let Some(note) = clock(analysis) {
         text += text::wrapped(&note, width, "").as_str();
@@ -144,7 +147,31 @@ fn udp(analysis: &Analysis, width: usize) -> String {
             text += &text::wrapped(&line, width, "  ");
         }
     }
+    for flow in analysis.numbered.iter().take(MAX_LISTED) {
+        text += &format!("\n{}: {}\n", numbered_ends(flow), count(flow.packets, "packet"));
+        text += &text::wrapped(&flow.verdict.text, width, "  ");
+    }
     text
+}
+
+/// Returns the protocol, the ends and the stream of a flow of numbered packets in words.
+pub(crate) fn numbered_ends(flow: &NumberedFlow) -> String {
+    let end = |end: SocketAddr| match end.port() {
+        0 => end.ip().to_string(),
+        _ => end.to_string(),
+    };
+    let stream = match flow.protocol {
+        NumberedProtocol::Esp => format!(", SPI {:#010x}", flow.context),
+        NumberedProtocol::Rtp => format!(", SSRC {:#010x}", flow.context),
+        NumberedProtocol::Gre if flow.context > 0 => format!(", key {}", flow.context),
+        _ => String::new(),
+    };
+    format!(
+        "{} by its numbers, {} to {}{stream}",
+        flow.protocol.name(),
+        end(flow.from),
+        end(flow.to)
+    )
 }
 
 /// Describes the order in which the packets of a tunnel passed, and the remedy where they were late.

@@ -1,8 +1,9 @@
 //! Detection of copies that the network or the capture made, for example on a mirrored port or with
 //! several interfaces.
 
-use std::hash::{DefaultHasher, Hasher as _};
+use std::hash::{BuildHasher as _, Hasher as _};
 
+use foldhash::fast::FixedState;
 use unruffled_units::{Duration, Instant};
 
 use super::FlowDirection;
@@ -142,7 +143,7 @@ impl FlowDirection {
 fn digest(packet: &Packet, segment: &Segment) -> u64 {
     let pair = |(high, low): (u32, u32)| u64::from(high) << 32 | u64::from(low);
     let small = u32::from(packet.id.unwrap_or(0)) << 16 | u32::from(segment.window);
-    let mut digest = DefaultHasher::new();
+    let mut digest = FixedState::with_seed(0).build_hasher();
     digest.write_u64(pair((segment.seq, segment.ack.unwrap_or(0))));
     digest.write_u64(pair((segment.len, small)));
     digest.write_u64(segment.timestamps.map_or(0, pair));

@@ -118,6 +118,107 @@ fn gzip(octets: &[u8]) -> Vec<u8> {
     encoder.finish().expect("writing to memory succeeds")
 }
 
+/// Returns the octets, compressed in each way that is read, two of them in two streams.
+fn compressed(octets: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+    let bzip2 = |octets: &[u8]| {
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        encoder.write_all(octets).expect("writing to memory succeeds");
+        encoder.finish().expect("writing to memory succeeds")
+    };
+    let lz4 = |octets: &[u8]| {
+        let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
+        encoder.write_all(octets).expect("writing to memory succeeds");
+        encoder.finish().expect("writing to memory succeeds")
+    };
+    let xz = |octets: &[u8]| {
+        let options = lzma_rust2::XzOptions::with_preset(1);
+        let mut encoder =
+            lzma_rust2::XzWriter::new(Vec::new(), options).expect("the options are valid");
+        encoder.write_all(octets).expect("writing to memory succeeds");
+        encoder.finish().expect("writing to memory succeeds")
+    };
+    let zstd = |octets: &[u8]| compress_to_vec(octets, CompressionLevel::Fastest);
+    let (one, other) = octets.split_at(octets.len() / 3);
+    // A frame that decoders skip.
+    let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0], &b"any"[..]].concat();
+    vec![
+        ("gzip", gzip(octets)),
+        ("gzip twice", [gzip(one), gzip(other)].concat()),
+        ("zstd", zstd(octets)),
+        ("zstd twice", [skippable, zstd(one), zstd(other)].concat()),
+        ("lz4", lz4(octets)),
+        ("lz4 twice", [lz4(one), lz4(other)].concat()),
+        ("xz", xz(octets)),
+        ("xz twice", [xz(one), xz(other)].concat()),
+        ("bzip2", bzip2(octets)),
+        ("bzip2 twice", [bzip2(one), bzip2(other)].concat()),
+        ("xz in zstd", zstd(&xz(octets))),
+    ]
+}
+
+/// Returns the capture in a variant of pcap: its magic number, what follows the file header, and what
+/// follows the header of each packet.
+fn pcap_variant(magic: u32, big: bool, header: &[u8], packet_header: &[u8]) -> Vec<u8> {
+    let word = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let version = if big { [0, 2, 0, 4] } else { [2, 0, 4, 0] };
+    let mut octets = [word(magic), version, word(0), word(0), word(60), word(1)].concat();
+    octets.extend(header);
+    // The variant with microseconds is the one with a longer header of each packet.
+    let unit = if packet_header.is_empty() { 1 } else { 1000 };
+    for number in 0..PACKETS {
+        let data = packet(number);
+        let time = at(number);
+        let head = [time.as_secs() as u32, time.subsec_nanos() / unit, data.len() as u32, 154];
+        octets.extend(head.map(word).concat());
+        octets.extend(packet_header);
+        octets.extend(data);
+    }
+    octets
+}
+
+/// Returns the same capture as snoop writes it.
+fn snoop() -> Vec<u8> {
+    let mut octets = [&b"snoop\0\0\0"[..], &[0, 0, 0, 2, 0, 0, 0, 4]].concat();
+    for number in 0..PACKETS {
+        let data = packet(number);
+        let time = at(number);
+        // The record is padded to a multiple of eight octets, and four packets were dropped before.
+        let length = (24 + data.len() as u32).next_multiple_of(8);
+        let micros = time.subsec_micros();
+        let head = [154, data.len() as u32, length, 4, time.as_secs() as u32, micros];
+        octets.extend(head.map(u32::to_be_bytes).concat());
+        octets.extend(&data);
+        octets.resize(octets.len() + length as usize - 24 - data.len(), 0);
+    }
+    octets
+}
+
+/// Returns the same capture in ERF, with a record of padding and extension headers in every other record.
+fn erf() -> Vec<u8> {
+    let mut octets = Vec::new();
+    for number in 0..PACKETS {
+        let data = packet(number);
+        let time = at(number);
+        let fraction = ((u64::from(time.subsec_nanos()) << 32) / 1_000_000_000) + 1;
+        let extended = number % 2 == 1;
+        let extension = if extended { [[0x80; 8], [0; 8]].concat() } else { Vec::new() };
+        let length = (18 + extension.len() + data.len()).next_multiple_of(8);
+        octets.extend((time.as_secs() << 32 | fraction).to_le_bytes());
+        octets.extend([if extended { 0x82 } else { 2 }, 4]);
+        octets.extend((length as u16).to_be_bytes());
+        octets.extend([0, 0, 0, 154]);
+        octets.extend(&extension);
+        octets.extend([0, 0]);
+        octets.extend(&data);
+        octets.resize(octets.len() + length - 18 - extension.len() - data.len(), 0);
+        if number == 7 {
+            octets.extend([[0; 8], [48, 0, 0, 24, 0, 0, 0, 0], [0; 8]].concat());
+        }
+    }
+    octets
+}
+
 /// A reader that returns one octet at a time, like a slow pipe.
 struct OneByOne(Cursor<Vec<u8>>);
 
@@ -155,9 +256,97 @@ fn every_format_yields_the_same_analysis() {
         pcapng(big),
         pcapng_with_obsolete_blocks(little),
         pcapng_with_obsolete_blocks(big),
+        pcap_variant(0xa1b2_cd34, false, &[], &[1, 0, 0, 0, 8, 0, 0, 0]),
+        pcap_variant(0xa1b2_cd34, true, &[], &[0, 0, 0, 1, 0, 8, 0, 0]),
+        pcap_variant(0x1c00_01ac, false, &[0; 4], &[]),
+        pcap_variant(0x1c00_01ab, true, &[0; 4], &[]),
+        snoop(),
     ] {
         assert_eq!(analysed(&octets).unwrap(), expected);
-        assert_eq!(analysed(&gzip(&octets)).unwrap(), expected);
+        for (how, compressed) in compressed(&octets) {
+            assert_eq!(analysed(&compressed).unwrap(), expected, "{how}");
+        }
+    }
+}
+
+/// Times in ERF are binary fractions. Padding and bytes behind a frame that was cut off count as captured.
+#[test]
+fn erf_yields_the_same_packets() {
+    let (found, damage) = analysed(&erf()).unwrap();
+    let (expected, _) = analysed(&pcap(TsResolution::NanoSecond, Endianness::Little)).unwrap();
+    assert_eq!(damage, None);
+    assert_eq!(found.totals.frames, PACKETS);
+    assert_eq!(found.totals.bytes, expected.totals.bytes);
+    let traffic = |found: &Analysis| found.connections[0].directions[0].traffic;
+    assert_eq!(traffic(&found).stream_bytes, traffic(&expected).stream_bytes);
+    assert!((found.totals.duration_s - expected.totals.duration_s).abs() < 1e-8);
+}
+
+#[test]
+fn a_capture_in_any_compression_that_is_cut_off_is_read_to_its_end() {
+    let whole = pcap(TsResolution::MicroSecond, Endianness::Little);
+    // Compressors write blocks of up to 900 kB.
+    let whole = [&whole[..24], &whole[24..].repeat(1000)].concat();
+    for (how, octets) in compressed(&whole) {
+        for parts in [2, 3, 5] {
+            let cut = octets.len() * (parts - 1) / parts;
+            match analysed(&octets[..cut]) {
+                Ok((analysis, damage)) => {
+                    assert!(damage.is_some() && analysis.totals.frames < 1000 * PACKETS, "{how}");
+                }
+                Err(error) => assert!(matches!(error, Error::Unreadable(_)), "{how}: {error}"),
+            }
+        }
+    }
+}
+
+/// An input that fails once, and yields octets without end when it is read again.
+struct FailsOnce {
+    whole: Cursor<Vec<u8>>,
+    has_failed: bool,
+}
+
+impl Read for FailsOnce {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self.whole.read(buffer)? {
+            0 if !self.has_failed => {
+                self.has_failed = true;
+                Err(std::io::Error::other("fails once"))
+            }
+            0 => {
+                buffer.fill(0);
+                Ok(buffer.len())
+            }
+            read => Ok(read),
+        }
+    }
+}
+
+#[test]
+fn an_input_is_not_read_after_an_error() {
+    let whole = Cursor::new(pcap(TsResolution::MicroSecond, Endianness::Little));
+    let input = FailsOnce { whole, has_failed: false };
+    let source = Source::new(Box::new(input), None).unwrap();
+    let mut frames = 0;
+    let end = read(source, |_| frames += 1).unwrap();
+    let text = end.map(|error| error.to_string()).unwrap_or_default();
+    assert!(text.ends_with("bytes: fails once"), "{text}");
+    assert_eq!(frames, PACKETS);
+}
+
+#[test]
+fn damage_in_any_format_and_compression_is_reported() {
+    let files = [pcapng(Endianness::Big), snoop(), erf()];
+    let all = files.iter().flat_map(|file| {
+        compressed(file).into_iter().map(|(_, octets)| octets).chain([file.clone()])
+    });
+    for octets in all {
+        for place in (0..octets.len()).step_by(octets.len() / 50) {
+            let mut damaged = octets.clone();
+            damaged[place] ^= 0x55;
+            let _ = analysed(&damaged);
+            let _ = analysed(&octets[..place]);
+        }
     }
 }
 
@@ -224,6 +413,12 @@ fn files_that_are_not_captures_are_rejected() {
     assert_eq!(analysed(b"name = \"rr-3\"\nduration = \"10 s\"\n"), Err(Error::NoCapture));
     assert_eq!(analysed(&gzip(b"no capture at all, but compressed")), Err(Error::NoCapture));
     assert_eq!(analysed(&[0xd4, 0xc3, 0xb2]), Err(Error::NoCapture));
+    assert_eq!(analysed(&[0; 4096]), Err(Error::NoCapture));
+    assert_eq!(analysed(&snoop()[..12]), Err(Error::NoCapture));
+    assert_eq!(analysed(&erf()[..40]), Err(Error::NoCapture));
+    // Compressed more often than any capture.
+    let often = gzip(&gzip(&gzip(&gzip(&pcapng(Endianness::Little)))));
+    assert_eq!(analysed(&often), Err(Error::NoCapture));
 }
 
 #[test]
@@ -259,7 +454,7 @@ fn a_short_snap_length_cuts_off_options() {
     for (captured, cut) in [(64, true), (octets.len(), false)] {
         let length = octets.len() as u32;
         let data = &octets[..captured];
-        let frame = Frame { at: Instant::ZERO, link: Link::Ethernet, length, data };
+        let frame = Frame { at: Instant::ZERO, link: Link::ETHERNET, length, data };
         let Transport::Tcp(segment) = decode(&frame).unwrap().transport else { panic!("TCP") };
         assert_eq!((segment.cut, segment.timestamps.is_some()), (cut, !cut));
     }

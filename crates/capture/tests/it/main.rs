@@ -1,7 +1,9 @@
 //! Integration tests of the capture analysis.
 
+mod encapsulations;
 mod files;
 mod json;
+mod numbered;
 mod public;
 mod regressions;
 mod robustness;

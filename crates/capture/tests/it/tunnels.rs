@@ -43,7 +43,7 @@ fn captured(packets: &[(u64, Vec<u8>)]) -> UdpPair {
             at: Instant::from_millis(1000 + ms),
             length: data.len() as u32,
             data,
-            link: Link::Raw,
+            link: Link::RAW,
         });
     }
     let analysis = analyzer.finish();

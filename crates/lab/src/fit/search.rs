@@ -179,7 +179,7 @@ pub fn is_long_enough(direction: &Direction) -> bool {
 /// standard errors, the square root of their number.
 fn candidates(direction: &Direction, path: &Measured, blamed: LossOrigin) -> Vec<Loss> {
     let losses = &direction.losses;
-    if losses.lost == 0 {
+    if losses.lost == 0 || path.limit.is_some() {
         return vec![Loss::None];
     }
     let windows = &direction.windows;

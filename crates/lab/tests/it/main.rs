@@ -15,6 +15,7 @@ mod ns2;
 mod one_link;
 mod paths;
 mod remedies;
+mod remedy_causes;
 mod reports;
 mod resequence;
 mod senders;

@@ -4,6 +4,8 @@
 pub mod capture;
 pub mod connection;
 pub mod decode;
+pub mod encapsulations;
+pub mod formats;
 mod input;
 mod numbers;
 mod ranges;

@@ -6,7 +6,9 @@ use std::fs;
 use unruffled_resequence::{Counters, Protocol};
 use unruffled_stack::codec::Malformed;
 use unruffled_tcp::State;
-use unruffled_wire_fuzz::{capture, connection, decode, resequence, stack};
+use unruffled_wire_fuzz::{
+    capture, connection, decode, encapsulations, formats, resequence, stack,
+};
 
 const STATES: [State; 11] = [
     State::Closed,
@@ -58,6 +60,20 @@ fn the_corpus_has_valid_packets_and_invalid_ones_for_every_reason() {
 fn the_results_for_captures_are_consistent() {
     let packets: Vec<Option<u64>> = inputs("capture").map(|input| capture::run(&input)).collect();
     assert!(packets.iter().flatten().any(|&packets| packets > 10), "{packets:?}");
+}
+
+/// Each input holds the frames of one link or encapsulation.
+#[test]
+fn the_corpus_has_packets_in_every_encapsulation() {
+    let found: Vec<u64> =
+        inputs("encapsulations").map(|input| encapsulations::run(&input)).collect();
+    assert!(found.len() > 40 && found.iter().all(|&packets| packets > 0), "{found:?}");
+}
+
+#[test]
+fn the_corpus_has_captures_of_every_format() {
+    let found: Vec<Option<u64>> = inputs("formats").map(|input| formats::run(&input)).collect();
+    assert!(found.len() >= 12 && found.iter().all(|frames| *frames == Some(3)), "{found:?}");
 }
 
 #[test]

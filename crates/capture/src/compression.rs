@@ -1,0 +1,148 @@
+//! Compressed captures: gzip, zstd, lz4, xz and bzip2, also several streams in a row.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use bzip2::read::MultiBzDecoder;
+use flate2::read::MultiGzDecoder;
+use lzma_rust2::XzReader;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+/// Largest window of zstd that is accepted, in octets: the largest that `zstd` itself accepts.
+const MAX_ZSTD_WINDOW: u64 = 128 << 20;
+
+/// Largest memory of xz that is accepted, in KiB: twice that of `xz -9`.
+const MAX_XZ_KIB: u32 = 128 << 10;
+
+/// Number of octets by which a compression is recognised.
+pub(crate) const MAGIC_OCTETS: usize = 10;
+
+/// Compression of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compression {
+    Gzip,
+    Zstd,
+    Lz4,
+    Xz,
+    Bzip2,
+}
+
+impl Compression {
+    /// Recognises the compression of a file by its first octets.
+    pub(crate) fn of(head: &[u8]) -> Option<Self> {
+        match head {
+            // RFC 1952, section 2.3.1.
+            [0x1f, 0x8b, ..] => Some(Self::Gzip),
+            // RFC 8878, section 3.1.1, and a skippable frame.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
+            // A frame, also of the former format.
+            [0x04, 0x22, 0x4d, 0x18, ..] | [0x02, 0x21, 0x4c, 0x18, ..] => Some(Self::Lz4),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Self::Xz),
+            [b'B', b'Z', b'h', b'1'..=b'9', block @ ..]
+                if block.starts_with(&[0x31, 0x41, 0x59, 0x26, 0x53, 0x59])
+                    || block.starts_with(&[0x17, 0x72, 0x45, 0x38, 0x50, 0x90]) =>
+            {
+                Some(Self::Bzip2)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns an input that yields the decompressed octets of `input`.
+    pub(crate) fn decoder(self, input: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
+        match self {
+            Self::Gzip => Box::new(MultiGzDecoder::new(input)),
+            Self::Zstd => Box::new(ZstdReader::new(input)),
+            Self::Lz4 => Box::new(Lz4Reader::new(input)),
+            Self::Xz => Box::new(XzReader::new_mem_limit(BufReader::new(input), true, MAX_XZ_KIB)),
+            Self::Bzip2 => Box::new(MultiBzDecoder::new(input)),
+        }
+    }
+}
+
+/// Decompressor of the frames of zstd, of which each thread of `pzstd` writes its own.
+struct ZstdReader {
+    input: BufReader<Box<dyn Read + Send>>,
+    frame: FrameDecoder,
+    /// Whether `frame` has begun a frame that it has not ended.
+    has_begun: bool,
+}
+
+impl ZstdReader {
+    fn new(input: Box<dyn Read + Send>) -> Self {
+        let mut frame = FrameDecoder::new();
+        frame.set_max_window_size(MAX_ZSTD_WINDOW);
+        Self { input: BufReader::new(input), frame, has_begun: false }
+    }
+
+    /// Begins the next frame. Returns whether there is one.
+    fn begin(&mut self) -> io::Result<bool> {
+        while !self.input.fill_buf()?.is_empty() {
+            match self.frame.reset(&mut self.input) {
+                Ok(()) => {
+                    self.has_begun = true;
+                    return Ok(true);
+                }
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    io::copy(&mut self.input.by_ref().take(u64::from(length)), &mut io::sink())?;
+                }
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Ends a frame and checks its checksum, if it has one.
+    fn end(&mut self) -> io::Result<()> {
+        self.has_begun = false;
+        let stated = self.frame.get_checksum_from_data();
+        if stated.is_some() && stated != self.frame.get_calculated_checksum() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "invalid zstd checksum"));
+        }
+        Ok(())
+    }
+}
+
+impl Read for ZstdReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if !self.has_begun && !self.begin()? {
+                return Ok(0);
+            }
+            while self.frame.can_collect() == 0 && !self.frame.is_finished() {
+                self.frame
+                    .decode_blocks(&mut self.input, BlockDecodingStrategy::UptoBlocks(1))
+                    .map_err(io::Error::other)?;
+            }
+            let read = self.frame.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            self.end()?;
+        }
+    }
+}
+
+/// Decompressor of the frames of lz4.
+struct Lz4Reader(lz4_flex::frame::FrameDecoder<BufReader<Box<dyn Read + Send>>>);
+
+impl Lz4Reader {
+    fn new(input: Box<dyn Read + Send>) -> Self {
+        Self(lz4_flex::frame::FrameDecoder::new(BufReader::new(input)))
+    }
+}
+
+impl Read for Lz4Reader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.0.read(buffer)?;
+            // The decoder returns 0 at the end of each frame.
+            if read > 0 || buffer.is_empty() || self.0.get_mut().fill_buf()?.is_empty() {
+                return Ok(read);
+            }
+        }
+    }
+}
