@@ -245,7 +245,7 @@ mod tests {
                 let found = fragments.add(&packet, at, Instant::from_millis(n as u64));
                 complete.extend(found.map(|found| found.data[20..].to_vec()));
             }
-            assert_eq!(complete, [payload.clone()], "{order:?}");
+            assert_eq!(complete, std::slice::from_ref(&payload), "{order:?}");
             // The copy of the last fragment came after the packet was complete.
             assert_eq!(fragments.incomplete(), 1);
         }
