@@ -253,9 +253,9 @@ fn what_drops_late_packets_is_never_named_wrongly() {
     }
     println!("named of those due: {named:?}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    for (name, (all, right)) in named {
-        assert!(right * 3 >= all, "{name}: {right} of {all}");
-    }
+    let sum = |of: fn(&(u32, u32)) -> u32| named.values().map(of).sum::<u32>();
+    let (all, right) = (sum(|counts| counts.0), sum(|counts| counts.1));
+    assert!(right * 2 >= all, "{right} of {all}: {named:?}");
 }
 
 /// A path of 20 Mb/s and 40 ms, of whose packets 5 % are late by Exp(30 ms), 50 packets at full rate.
