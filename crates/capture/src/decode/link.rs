@@ -90,8 +90,7 @@ pub(super) fn first(link: Link, octets: Octets<'_>) -> Result<(Header, Octets<'_
         // Hilscher's analyzer: four octets, and eight of preamble in the second of the types.
         240 => Ok((Header::Ethernet, octets.skip(4)?)),
         241 => Ok((Header::Ethernet, octets.skip(12)?)),
-        // IP over InfiniBand: an address, an EtherType, and two octets of zero.
-        242 => ether_type_at(octets, 20, 24),
+        242 => infiniband(octets),
         // Apple's PKTAP, and the number that it had before.
         149 | 258 => packet_tap(link, octets),
         // Ethernet with its preamble.
@@ -109,6 +108,17 @@ fn ether_type_at(
 ) -> Result<(Header, Octets<'_>), SkipReason> {
     let rest = octets.skip(length)?;
     Ok((Header::EtherType(u16_at(octets.data, at)), rest))
+}
+
+/// Reads the header of IP over InfiniBand (RFC 4391, section 6): an EtherType and two octets of zero. A
+/// global routing header or an address may precede.
+fn infiniband(octets: Octets<'_>) -> Result<(Header, Octets<'_>), SkipReason> {
+    let is_header = |at: &usize| match octets.data.get(*at..at + 4) {
+        Some(&[a, b, 0, 0]) => matches!(u16::from_be_bytes([a, b]), 0x0600..),
+        _ => false,
+    };
+    let at = [0, 40, 20].into_iter().find(is_header).ok_or(SkipReason::Short)?;
+    ether_type_at(octets, at, at + 4)
 }
 
 /// Reads BSD's loopback header: a protocol family in the byte order of the host or of the network.
