@@ -46,7 +46,7 @@ struct Key {
     protocol: Option<u8>,
 }
 
-/// A packet of which some fragments have arrived.
+/// A packet with some of its fragments.
 #[derive(Debug)]
 struct Partial {
     began: Instant,
@@ -245,7 +245,7 @@ mod tests {
                 let found = fragments.add(&packet, at, Instant::from_millis(n as u64));
                 complete.extend(found.map(|found| found.data[20..].to_vec()));
             }
-            assert_eq!(complete, [payload.clone()], "{order:?}");
+            assert_eq!(complete, std::slice::from_ref(&payload), "{order:?}");
             // The copy of the last fragment came after the packet was complete.
             assert_eq!(fragments.incomplete(), 1);
         }

@@ -176,7 +176,7 @@ fn cooked_protocol(
     }
 }
 
-/// Reads the header of Linux's NFLOG: fields with lengths and types, one of which is the packet.
+/// Reads the header of Linux's NFLOG: fields with lengths and types. One of them is the packet.
 fn netfilter_log(octets: Octets<'_>) -> Result<(Header, Octets<'_>), SkipReason> {
     const PAYLOAD: u16 = 9;
     let mut rest = octets.skip(4)?;
@@ -211,7 +211,7 @@ fn packet_tap(link: Link, octets: Octets<'_>) -> Result<(Header, Octets<'_>), Sk
     let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let length = word(0) as usize;
     if !(12..=1024).contains(&length) || word(4) != PACKET {
-        // The older number is anyone's.
+        // The older number is one for private use.
         let unknown = link.number() == 149;
         return Err(if unknown { SkipReason::UnknownLink(149) } else { SkipReason::NotIp });
     }
