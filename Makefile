@@ -14,7 +14,7 @@
 # make bench       how fast this machine simulates, beside ns-2 where it is installed, and what senders cost
 # make release-pgo the release build with profile-guided optimisation: target/pgo/unruffled
 # make claims      what races must show against this machine's kernel: root, an hour and a quarter
-# make validation  goodput of the simulator beside that of real packets: root, twenty minutes
+# make validation  goodput of the simulator beside that of real packets: root, forty minutes
 #
 # The scripts that the rules call also run on their own; scripts/lib.sh has what they share.
 
@@ -130,3 +130,4 @@ claims:
 
 validation:
 	$(CARGO) run --release --locked $(KERNEL_FEATURES) -p unruffled-race --example validate
+	$(CARGO) run --release --locked $(KERNEL_FEATURES) -p unruffled-race --example linux

@@ -296,3 +296,16 @@ def test_invalid_results_of_workers_are_refused():
         planned.take(b"nonsense")
     with pytest.raises(unruffled.Error, match="runs from elsewhere"):
         _core.make(b"nonsense")
+
+
+def test_drops_at_far_ends_have_columns_where_a_point_has_them():
+    windows = {"link.bottleneck.replay_window": ["none", 32]}
+    call = dict(variants=["sack"], seeds=1, duration="2 s", store=False, quiet=True)
+    rows = unruffled.sweep("few-late", windows, **call).rows
+    drops = rows["replay_drops"]
+    assert drops[0] is None and drops[1] > 0
+    without = unruffled.compare("few-late", ["sack"], 1, duration="2 s").rows
+    assert "replay_drops" not in without.column_names
+    window = {"link.bottleneck.replay_window": 32}
+    found = unruffled.compare("few-late", ["sack"], 1, duration="2 s", set=window)
+    assert found.rows["replay_drops"] == [drops[1]]

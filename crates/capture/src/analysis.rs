@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::drawing::Drawing;
 use crate::histogram::DurationSummary;
+use crate::numbered::NumberedFlow;
 use crate::reordering::Reordering;
 use crate::series::Bin;
 use crate::skipped::Skipped;
@@ -20,6 +21,8 @@ pub struct Analysis {
     pub connections: Vec<Connection>,
     /// Pairs of ends with the most octets of UDP, the largest first.
     pub udp: Vec<UdpPair>,
+    /// Flows whose packets carry a number in clear, those with the most packets first.
+    pub numbered: Vec<NumberedFlow>,
 }
 
 /// Totals over a whole capture.
@@ -288,6 +291,26 @@ pub struct LossEvidence {
     /// Acknowledgements that repeat the one before, on a connection with timestamps: the receiver
     /// discarded a segment.
     pub refused: u64,
+    /// Needed retransmissions whose original passed the capture point with a timestamp older than the
+    /// newest that the receiver had acknowledged, so that it discarded the original (PAWS, RFC 7323,
+    /// section 5.3). Certain at the receiver only.
+    pub outdated: u64,
+    /// The number of ranges beyond the first gap that the receiver hardly ever exceeds.
+    pub ranges: RangeEvidence,
+}
+
+/// Evidence of a limit on the ranges of the stream that the receiver, or a firewall before it, keeps beyond
+/// the first gap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RangeEvidence {
+    /// Number of ranges.
+    pub limit: u32,
+    /// How often a range opened that was the last of so many.
+    pub reached: u64,
+    /// How often one more would have opened, by the numbers of ranges up to that one.
+    pub expected: f64,
+    /// How often one more did open.
+    pub exceeded: u64,
 }
 
 /// Round trips.

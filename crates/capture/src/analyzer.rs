@@ -11,6 +11,7 @@ use crate::clock::ClockEstimator;
 use crate::connection::TcpConnection;
 use crate::conversation::Conversation;
 use crate::decode::Decoder;
+use crate::numbered::NumberedFlows;
 use crate::packet::{Packet, SkipReason, Transport};
 use crate::reader::Frame;
 use crate::udp::UdpConversation;
@@ -99,6 +100,7 @@ pub struct Analyzer {
     clock: ClockEstimator,
     /// The first packets, until the resolution of the clock is known.
     waiting: Vec<Packet>,
+    numbered: NumberedFlows,
     builder: AnalysisBuilder,
 }
 
@@ -146,6 +148,7 @@ impl Analyzer {
             decoder: Decoder::default(),
             clock: ClockEstimator::default(),
             waiting: Vec::new(),
+            numbered: NumberedFlows::default(),
             builder: AnalysisBuilder::new(limits.reported),
         }
     }
@@ -162,10 +165,12 @@ impl Analyzer {
 
     /// Records a packet.
     pub fn packet(&mut self, packet: &Packet) {
-        if let Transport::Esp(_) = packet.transport {
-            return self.builder.skip(SkipReason::Protocol(50));
+        match packet.transport {
+            Transport::Esp(_) => self.builder.skip(SkipReason::Protocol(50)),
+            // The packet within follows as one of its own.
+            Transport::Gre(_) => {}
+            _ => self.builder.packet(packet),
         }
-        self.builder.packet(packet);
         self.clock.record(packet.at);
         if self.clock.is_known() || self.waiting.len() >= MAX_WAITING_PACKETS {
             if !self.waiting.is_empty() {
@@ -183,6 +188,10 @@ impl Analyzer {
 
     /// Records a packet in its conversation.
     fn follow(&mut self, packet: &Packet) {
+        self.numbered.packet(packet, self.clock.coarse_step());
+        if matches!(packet.transport, Transport::Esp(_) | Transport::Gre(_)) {
+            return;
+        }
         let key = Key::new(packet);
         // Most packets belong to the same conversation as the one before.
         let newest = self.newest.filter(|&place| self.slots[place].key == key);
@@ -230,7 +239,7 @@ impl Analyzer {
             self.end(oldest);
         }
         self.builder.skip_fragments(self.decoder.incomplete_fragments());
-        self.builder.finish(self.clock.coarse_step())
+        self.builder.finish(self.clock.coarse_step(), &self.numbered)
     }
 
     /// Begins the conversation of a packet; returns its place.
@@ -247,7 +256,7 @@ impl Analyzer {
             Transport::Tcp(segment) => {
                 Conversation::Tcp(Box::new(TcpConnection::new(packet, segment, dots)))
             }
-            Transport::Udp(_) | Transport::Esp(_) => {
+            Transport::Udp(_) | Transport::Esp(_) | Transport::Gre(_) => {
                 Conversation::Udp(Box::new(UdpConversation::new(packet)))
             }
         };

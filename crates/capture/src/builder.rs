@@ -8,6 +8,7 @@ use unruffled_units::{Duration, Instant};
 use crate::analysis::{Analysis, DataTotals, Totals};
 use crate::conversation::Conversation;
 use crate::histogram::DurationHistogram;
+use crate::numbered::NumberedFlows;
 use crate::packet::{Packet, SkipReason, Transport};
 use crate::reader::Frame;
 use crate::skipped::SkipCounters;
@@ -117,7 +118,7 @@ impl AnalysisBuilder {
         match packet.transport {
             Transport::Tcp(_) => self.totals.tcp_packets += 1,
             Transport::Udp(_) => self.totals.udp_packets += 1,
-            Transport::Esp(_) => {}
+            Transport::Esp(_) | Transport::Gre(_) => {}
         }
     }
 
@@ -173,7 +174,7 @@ impl AnalysisBuilder {
     }
 
     /// Returns the analysis of a capture with a clock of that step, if it is coarse.
-    pub(crate) fn finish(self, clock_step: Duration) -> Analysis {
+    pub(crate) fn finish(self, clock_step: Duration, numbered: &NumberedFlows) -> Analysis {
         let start = self.first.unwrap_or(Instant::ZERO);
         let totals = Totals {
             duration_s: self.last.since(start).as_secs_f64(),
@@ -193,6 +194,6 @@ impl AnalysisBuilder {
                 Conversation::Udp(pair) => udp.push(pair.summary(start)),
             }
         }
-        Analysis { totals, connections, udp }
+        Analysis { totals, connections, udp, numbered: numbered.summary(start) }
     }
 }

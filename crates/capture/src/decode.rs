@@ -40,7 +40,9 @@ const MAX_HEADERS: u32 = 64;
 pub fn decode(frame: &Frame<'_>) -> Result<Packet, SkipReason> {
     let mut first = None;
     Decoder::default().decode(frame, &mut |packet| {
-        first.get_or_insert_with(|| packet.clone());
+        if !matches!(packet.transport, Transport::Gre(_)) {
+            first.get_or_insert_with(|| packet.clone());
+        }
     })?;
     first.ok_or(SkipReason::Fragment)
 }
@@ -159,7 +161,13 @@ impl Walk<'_> {
                     packet.protocol = protocol;
                     packet.payload = payload;
                 }
-                protocol => return ip::step(protocol, packet.payload).map(Some),
+                protocol => {
+                    let number = (protocol == ip::GRE).then(|| gre::number(packet.payload));
+                    if let Some(gre) = number.flatten() {
+                        self.emit(&packet, (0, 0), Transport::Gre(gre));
+                    }
+                    return ip::step(protocol, packet.payload).map(Some);
+                }
             }
         }
     }

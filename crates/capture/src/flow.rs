@@ -15,7 +15,9 @@ mod cross_traffic;
 mod data;
 mod dispersion;
 mod loss_attribution;
+mod outdated;
 mod position;
+mod ranges;
 mod recovery;
 mod retransmissions;
 mod round_trips;
@@ -35,7 +37,9 @@ use counts::Counts;
 use cross_traffic::CrossTraffic;
 use dispersion::TrainDispersion;
 use loss_attribution::LossAttribution;
+use outdated::RecentTimestamp;
 use position::{StreamPosition, after_syn, first_position, position_of};
+use ranges::RangeCounter;
 use retransmissions::Retransmissions;
 use round_trips::RoundTrips;
 use scoreboard::{Fingerprint, Scoreboard};
@@ -61,6 +65,8 @@ pub(crate) struct FlowDirection {
     stream: StreamPosition,
     scoreboard: Scoreboard,
     sack: SackState,
+    ranges: RangeCounter,
+    recent_timestamp: RecentTimestamp,
     clues: OrderClues,
     copies: CopyDetector,
     window: ReceiverWindow,
@@ -189,6 +195,7 @@ impl FlowDirection {
         self.activity.events.last_data = Some(now);
         self.counts.payload += u64::from(segment.len);
         self.sizes.record(segment.len);
+        self.recent_timestamp.record(start, self.stream.una, fingerprint.timestamp);
         if start > self.stream.next {
             self.append_hole(start, fingerprint);
         }

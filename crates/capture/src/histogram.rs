@@ -39,6 +39,15 @@ impl DurationHistogram {
         longer.map(|bin| u64::from(bin.count_at_value())).sum()
     }
 
+    /// Returns the durations with their numbers, in ascending order.
+    pub(crate) fn bins(&self) -> impl Iterator<Item = (Duration, u64)> {
+        let bins = self.histogram.iter().flat_map(|histogram| histogram.iter_recorded());
+        bins.map(|bin| {
+            let duration = Duration::from_nanos(bin.value_iterated_to() * 1000);
+            (duration, u64::from(bin.count_at_value()))
+        })
+    }
+
     pub(crate) fn merge(&mut self, other: &Self) {
         let Some(added) = &other.histogram else { return };
         match &mut self.histogram {

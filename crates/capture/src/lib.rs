@@ -37,11 +37,13 @@
 
 mod analysis;
 mod analyzer;
+mod behind;
 mod builder;
 mod clock;
 mod compression;
 mod connection;
 mod conversation;
+mod cutoff;
 mod decode;
 mod density;
 mod drawing;
@@ -49,7 +51,9 @@ mod erf;
 mod error;
 mod flow;
 mod histogram;
+mod late_loss;
 mod link;
+mod numbered;
 mod packet;
 mod reader;
 mod reordering;
@@ -63,15 +67,21 @@ mod verdict;
 
 pub use analysis::{
     Analysis, Charts, Connection, DataTotals, Direction, Limit, LossEvidence, Losses, Place,
-    Retransmissions, Rtt, SpuriousReasons, Totals, Traffic, UdpPair, Windows,
+    RangeEvidence, Retransmissions, Rtt, SpuriousReasons, Totals, Traffic, UdpPair, Windows,
 };
 pub use analyzer::{Analyzer, Limits};
+pub use behind::{BehindCount, ReplayWindows, USUAL_WINDOWS, WindowDrops};
+pub use cutoff::Cutoff;
 pub use decode::decode;
 pub use drawing::{DotSample, Drawing};
 pub use error::{Damage, Error, InputError};
 pub use histogram::{Bar, DurationSummary};
+pub use late_loss::{outdated, range_limit, replay_window};
 pub use link::Link;
-pub use packet::{DATAGRAM_HEAD_OCTETS, Datagram, Esp, Packet, Segment, SkipReason, Transport};
+pub use numbered::{NumberedCause, NumberedFlow, NumberedProtocol, NumberedVerdict};
+pub use packet::{
+    DATAGRAM_HEAD_OCTETS, Datagram, Esp, Gre, Packet, Segment, SkipReason, Transport,
+};
 pub use reader::{Frame, read};
 pub use reordering::{Density, Reordering};
 pub use round_robin::RoundRobin;

@@ -34,6 +34,19 @@ pub enum Transport {
     Udp(Datagram),
     /// A packet of IPsec ESP without UDP.
     Esp(Esp),
+    /// A packet of GRE with a sequence number. The packet within it is one of its own.
+    Gre(Gre),
+}
+
+/// Header of a GRE packet with a sequence number (RFC 2890), that of PPTP included (RFC 2637).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gre {
+    /// Key, or 0 without one. PPTP's is the identifier of the call.
+    pub key: u32,
+    /// Sequence number.
+    pub seq: u32,
+    /// Length from this header on, on the network, in octets.
+    pub len: u32,
 }
 
 /// Header of an ESP packet (RFC 4303, section 2).

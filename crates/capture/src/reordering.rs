@@ -6,6 +6,8 @@ use serde::Serialize;
 use unruffled_lateness::Lateness;
 use unruffled_units::{Duration, Instant};
 
+use crate::behind::{Behind, ReplayWindows};
+use crate::cutoff::{Cutoff, Cutoffs};
 use crate::density::Densities;
 use crate::histogram::{DurationHistogram, DurationSummary};
 use crate::round_robin::{RoundRobin, RoundRobinDetector};
@@ -81,6 +83,10 @@ pub(crate) struct Arrivals {
     /// q: the sum of the squares of the runs.
     squares: f64,
     densities: Densities,
+    /// The highest index among all transmissions that arrived.
+    newest: u64,
+    behind: Behind,
+    cutoffs: Option<Box<Cutoffs>>,
     round_robin: RoundRobinDetector,
     /// Reordered packets whose late time is unknown.
     untimed: u64,
@@ -188,6 +194,10 @@ impl Arrivals {
         self.arrived += 1;
         self.lateness.0.refresh(at);
         self.densities.arrive(number);
+        self.newest = self.newest.max(index.overall);
+        if let Some(cutoffs) = &mut self.cutoffs {
+            cutoffs.arrive(self.newest, at);
+        }
         if arrival == 0 || number >= self.next {
             if arrival > 0 && number > self.next {
                 if self.discontinuities.len() == MAX_DISCONTINUITIES {
@@ -204,6 +214,9 @@ impl Arrivals {
         }
         self.reordered += 1;
         self.round_robin.record_late(index.overall);
+        let behind = self.newest - index.overall;
+        self.behind.record(behind);
+        self.cutoffs.get_or_insert_with(|| Box::new(Cutoffs::new(self.newest))).late(behind);
         self.squares += (self.run as f64).powi(2);
         self.run = 0;
         let n = self.last.larger(number);
@@ -279,6 +292,11 @@ impl Arrivals {
             buffer_density: density(self.densities.occupancy()),
             hold_ms: path.map(hold),
             in_turn: self.round_robin.pattern(share(reordered)),
+            replay: self.behind.summary(arrived),
+            cutoffs: self
+                .cutoffs
+                .as_ref()
+                .map_or_else(Vec::new, |cutoffs| cutoffs.summary(&self.late_times)),
         }
     }
 }
@@ -323,6 +341,12 @@ pub struct Reordering {
     pub hold_ms: Option<f64>,
     /// Round-robin pattern of the late packets, as packet-by-packet load balancing causes it.
     pub in_turn: Option<RoundRobin>,
+    /// Distances of the late packets behind the newest one, and what replay windows would drop.
+    /// Retransmissions count as packets.
+    pub replay: ReplayWindows,
+    /// Evidence that a replay window dropped late packets before they came here. Empty if nothing came
+    /// late.
+    pub cutoffs: Vec<Cutoff>,
 }
 
 /// Share of the packets with one value.

@@ -4,6 +4,7 @@ use serde::Serialize;
 use unruffled_units::count;
 
 use crate::analysis::{Direction, Limit, Place};
+use crate::late_loss;
 
 /// Segments below which a direction is not judged.
 const MIN_SEGMENTS: u64 = 20;
@@ -43,6 +44,13 @@ const MIN_QUEUED_MS: f64 = 1.0;
 pub enum Cause {
     /// Packets were reordered, and the sender treated late ones as lost.
     Reordering,
+    /// A tunnel's replay window dropped late packets.
+    ReplayWindow,
+    /// The receiver, or a firewall before it, has no room for more ranges beyond a gap, and dropped what
+    /// would open one.
+    Ranges,
+    /// The receiver discarded late packets for their old timestamps (PAWS, RFC 7323, section 5.3).
+    Paws,
     /// Nothing was lost or reordered, but the timeout was shorter than the round trip, or
     /// acknowledgements were lost.
     Impatience,
@@ -58,6 +66,14 @@ pub enum Cause {
     SenderWindow,
     /// Too little was sent, or the capture shows too little.
     Unknown,
+}
+
+impl Cause {
+    /// Returns whether late packets slowed the transfer, and a sender that distinguishes them from lost
+    /// ones, or a receiver that puts them in order, keeps its speed.
+    pub fn is_reordering(self) -> bool {
+        matches!(self, Self::Reordering | Self::Paws)
+    }
 }
 
 /// Degree of certainty of a verdict.
@@ -103,6 +119,9 @@ pub fn judge(direction: &Direction) -> Verdict {
     }
     if is_blurred(direction) {
         return blurred(direction);
+    }
+    if let Some(dropped) = late_loss::judge(direction) {
+        return dropped;
     }
     let late = direction.reordering();
     let resent = &direction.retransmissions;
@@ -201,7 +220,7 @@ fn blurred(direction: &Direction) -> Verdict {
 
 /// Returns whether time alone distinguished most late segments from retransmissions, without
 /// timestamps and identifications.
-fn is_judged_by_time(direction: &Direction) -> bool {
+pub(crate) fn is_judged_by_time(direction: &Direction) -> bool {
     let resent = &direction.retransmissions;
     let judged = resent.total + direction.reordering_here.reordered;
     resent.judged_by_time > 0 && resent.judged_by_time * 2 >= judged
@@ -398,7 +417,7 @@ fn verdict(cause: Cause, sureness: Sureness, text: String) -> Verdict {
 }
 
 /// Formats a share in percent, with about two significant digits.
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     match share * 100.0 {
         0.0 => "none".to_owned(),
         percent if percent < 1.0 => format!("{percent:.2} %"),
@@ -408,7 +427,7 @@ fn percent(share: f64) -> String {
 }
 
 /// Formats milliseconds.
-fn ms(ms: f64) -> String {
+pub(crate) fn ms(ms: f64) -> String {
     match ms {
         ms if ms < 1.0 => format!("{:.0} us", ms * 1000.0),
         ms if ms < 100.0 => format!("{ms:.1} ms"),

@@ -178,6 +178,7 @@ fn summary(report: &Report, scenario: &Scenario, seed: u64, time: Duration) -> S
         let rare = [
             (c.replay_drops, "dropped by replay windows"),
             (c.range_drops, "dropped beyond the ranges"),
+            (c.fragment_drops, "dropped for fragments far apart"),
             (c.duplicated, "doubled"),
             (lane.refused, "refused"),
         ];

@@ -8,6 +8,7 @@ mod kind;
 mod plan;
 mod remedy;
 mod render;
+mod replay;
 mod role;
 mod step;
 #[cfg(test)]
@@ -19,5 +20,6 @@ pub(crate) use remedy::in_words as remedy_in_words;
 pub use remedy::{Remedy, remedy_here};
 pub use render::{COMMAND, lines};
 pub(crate) use render::{for_largest, render};
+pub use replay::ReplayAdvice;
 pub use role::Role;
 pub use step::{Site, Step};

@@ -5,8 +5,12 @@ mod json;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::net::SocketAddr;
+
 use comfy_table::{Attribute, Cell};
-use unruffled_capture::{Analysis, Direction, Place, Tunnel, UdpPair};
+use unruffled_capture::{
+    Analysis, Direction, NumberedFlow, NumberedProtocol, Place, Tunnel, UdpPair,
+};
 use unruffled_units::count;
 
 use crate::advice::{self, Step};
@@ -67,7 +71,6 @@ pub fn render(
     plan: &[Step],
     width: usize,
 ) -> String {
-    let totals = &analysis.totals;
     let mut text = format!("{name}: {}\n", size(analysis));
     if let Some(line) = skipped(analysis) {
         text += text::wrapped(&line, width, "").as_str();
@@ -144,7 +147,31 @@ fn udp(analysis: &Analysis, width: usize) -> String {
             text += &text::wrapped(&line, width, "  ");
         }
     }
+    for flow in analysis.numbered.iter().take(MAX_LISTED) {
+        text += &format!("\n{}: {}\n", numbered_ends(flow), count(flow.packets, "packet"));
+        text += &text::wrapped(&flow.verdict.text, width, "  ");
+    }
     text
+}
+
+/// Returns the protocol, the ends and the stream of a flow of numbered packets in words.
+pub(crate) fn numbered_ends(flow: &NumberedFlow) -> String {
+    let end = |end: SocketAddr| match end.port() {
+        0 => end.ip().to_string(),
+        _ => end.to_string(),
+    };
+    let stream = match flow.protocol {
+        NumberedProtocol::Esp => format!(", SPI {:#010x}", flow.context),
+        NumberedProtocol::Rtp => format!(", SSRC {:#010x}", flow.context),
+        NumberedProtocol::Gre if flow.context > 0 => format!(", key {}", flow.context),
+        _ => String::new(),
+    };
+    format!(
+        "{} by its numbers, {} to {}{stream}",
+        flow.protocol.name(),
+        end(flow.from),
+        end(flow.to)
+    )
 }
 
 /// Describes the order in which the packets of a tunnel passed, and the remedy where they were late.

@@ -70,6 +70,11 @@ impl<'a> Builder<'a> {
                 plan.links.push((link.name_of(direction), link.link.rate));
             }
         }
+        for tunnel in scenario.network.tunnels() {
+            let id = |index: usize| LinkId(index as u32);
+            let opens: Vec<LinkId> = tunnel.opens.into_iter().map(id).collect();
+            simulation.add_tunnel(&opens, id(tunnel.closes));
+        }
         Ok(builder)
     }
 

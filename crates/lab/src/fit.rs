@@ -2,6 +2,7 @@
 
 mod beside;
 mod cost;
+mod limit;
 mod losses;
 mod path;
 mod search;
@@ -9,5 +10,6 @@ mod search;
 pub use crate::error::FitError;
 pub use beside::Beside;
 pub use cost::{Cost, Growth, cost};
+pub use limit::{LimitCost, limit_cost};
 pub use losses::{LossOrigin, Losses, losses};
 pub use search::{Fit, OBSERVED, Reading, fit, is_long_enough};

@@ -332,8 +332,17 @@ pub(crate) const RANGE_DROPS: Metric = Metric {
     extract: Extract::OptionalCount(|row| Some(row.flow.exits?.range_drops)),
 };
 
+/// Data segments whose IPv4 fragments were too far apart at the far end of a link.
+pub(crate) const FRAGMENT_DROPS: Metric = Metric {
+    name: "fragment_drops",
+    short: "fragments",
+    heading: "Fragment drops",
+    unit: Unit::Times,
+    extract: Extract::OptionalCount(|row| Some(row.flow.exits?.fragment_drops)),
+};
+
 /// The metrics that follow these in JSON and CSV where the far end of a link may drop packets.
-pub const EXIT_METRICS: [Metric; 2] = [REPLAY_DROPS, RANGE_DROPS];
+pub const EXIT_METRICS: [Metric; 3] = [REPLAY_DROPS, RANGE_DROPS, FRAGMENT_DROPS];
 
 /// The metrics of a [`RunRow`], in the order of its fields in JSON and CSV.
 pub const METRICS: [Metric; 17] = [
@@ -356,16 +365,27 @@ pub const METRICS: [Metric; 17] = [
     DSACKS,
 ];
 
+/// Returns the metrics of these rows: [`METRICS`], and those that any of the rows has. They are the columns
+/// of CSV and of tables in Python.
+pub fn metrics<'a>(rows: impl IntoIterator<Item = &'a RunRow>) -> Vec<Metric> {
+    let (mut has_ecn, mut has_exits) = (false, false);
+    for row in rows {
+        has_ecn |= row.flow.ecn.is_some();
+        has_exits |= row.flow.exits.is_some();
+    }
+    let ecn = if has_ecn { &ECN_METRICS[..] } else { &[] };
+    let exits = if has_exits { &EXIT_METRICS[..] } else { &[] };
+    METRICS.iter().chain(ecn).chain(exits).copied().collect()
+}
+
 impl Serialize for RunRow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let ecn = if self.flow.ecn.is_some() { &ECN_METRICS[..] } else { &[] };
-        let exits = if self.flow.exits.is_some() { &EXIT_METRICS[..] } else { &[] };
-        let fields = 3 + METRICS.len() + ecn.len() + exits.len();
-        let mut row = serializer.serialize_struct("RunRow", fields)?;
+        let metrics = metrics([self]);
+        let mut row = serializer.serialize_struct("RunRow", 3 + metrics.len())?;
         row.serialize_field("scenario", &self.scenario)?;
         row.serialize_field("variant", &self.variant)?;
         row.serialize_field("seed", &self.seed)?;
-        for metric in METRICS.iter().chain(ecn).chain(exits) {
+        for metric in metrics {
             row.serialize_field(metric.name, &metric.of(self))?;
         }
         row.end()
@@ -426,10 +446,10 @@ mod tests {
         };
         let before = heads(&comparison);
         let row = &mut comparison.variants[0].rows[0];
-        row.flow.exits = Some(ExitCounts { replay_drops: 7, range_drops: 0 });
+        row.flow.exits = Some(ExitCounts { replay_drops: 7, ..ExitCounts::default() });
         let json = serde_json::to_value(&*row).unwrap();
         assert_eq!((&json["replay_drops"], &json["range_drops"]), (&7.into(), &0.into()));
-        assert_eq!(json.as_object().unwrap().len(), 3 + METRICS.len() + 2);
+        assert_eq!(json.as_object().unwrap().len(), 3 + METRICS.len() + EXIT_METRICS.len());
         let mut expected = before.clone();
         expected.insert(3, "replay");
         assert_eq!(heads(&comparison), expected);

@@ -7,7 +7,7 @@ use unruffled_capture::{
 };
 
 use crate::cancel::CancellationToken;
-use crate::fit::{self, Beside, Cost, FitError, LossOrigin, Losses};
+use crate::fit::{self, Beside, Cost, FitError, LimitCost, LossOrigin, Losses};
 use crate::rate::Scale;
 
 /// The most transfers whose cost is simulated; each simulation takes some seconds.
@@ -34,6 +34,9 @@ pub struct Transfer<'a> {
     /// The cost of reordering, or the reason why it is unknown; none before [`price`], and for transfers
     /// whose cost is not simulated.
     pub cost: Option<Result<Cost, Arc<FitError>>>,
+    /// The cost of a replay window or of a limit on ranges, or the reason why it is unknown; none before
+    /// [`price`], and for transfers whose cost is not simulated.
+    pub limit_cost: Option<Result<LimitCost, Arc<FitError>>>,
 }
 
 impl Transfer<'_> {
@@ -60,12 +63,15 @@ impl Transfer<'_> {
         beside
     }
 
-    /// Describes the cost of reordering in a sentence; none if it was not simulated.
+    /// Describes the cost of reordering, or of the limit that drops late packets, in a sentence; none if it
+    /// was not simulated.
     pub(crate) fn cost_in_words(&self) -> Option<String> {
-        match self.cost.as_ref()? {
-            Ok(cost) => Some(cost.text.clone()),
-            Err(reason) => Some(format!("Its cost is unknown: {reason}.")),
-        }
+        let known = match (&self.cost, &self.limit_cost) {
+            (Some(cost), _) => cost.as_ref().map(|cost| &cost.text),
+            (None, Some(cost)) => cost.as_ref().map(|cost| &cost.text),
+            (None, None) => return None,
+        };
+        Some(known.map_or_else(|reason| format!("Its cost is unknown: {reason}."), Clone::clone))
     }
 }
 
@@ -87,7 +93,16 @@ pub fn transfers(analysis: &Analysis) -> Vec<Transfer<'_>> {
             verdict => verdict,
         };
         let tunnel = tunnel(analysis, direction, span_s);
-        Transfer { connection: at, span_s, direction, verdict, losses, tunnel, cost: None }
+        Transfer {
+            connection: at,
+            span_s,
+            direction,
+            verdict,
+            losses,
+            tunnel,
+            cost: None,
+            limit_cost: None,
+        }
     };
     found.into_iter().map(transfer).collect()
 }
@@ -122,7 +137,7 @@ fn overflowed(direction: &Direction) -> Verdict {
 /// Simulates the cost of reordering for the largest transfers that it slowed. After a cancellation,
 /// the cost of the remaining ones is [`FitError::Cancelled`].
 pub fn price(name: &str, transfers: &mut [Transfer<'_>], cancel: &CancellationToken) {
-    let slowed = |at: &usize| transfers[*at].verdict.cause == Cause::Reordering;
+    let slowed = |at: &usize| transfers[*at].verdict.cause.is_reordering();
     let priced: Vec<usize> = (0..transfers.len()).filter(slowed).take(MAX_PRICED).collect();
     for at in priced {
         let beside = transfers[at].beside(transfers);
@@ -130,6 +145,13 @@ pub fn price(name: &str, transfers: &mut [Transfer<'_>], cancel: &CancellationTo
         let cause = transfer.verdict.cause;
         let cost = fit::cost(name, transfer.direction, cause, &transfer.losses, &beside, cancel);
         transfer.cost = Some(cost.map_err(Arc::new));
+    }
+    let limited = |transfer: &&mut Transfer<'_>| {
+        matches!(transfer.verdict.cause, Cause::ReplayWindow | Cause::Ranges)
+    };
+    for transfer in transfers.iter_mut().filter(limited).take(MAX_PRICED) {
+        let cost = fit::limit_cost(name, transfer.direction, &transfer.losses, cancel);
+        transfer.limit_cost = Some(cost.map_err(Arc::new));
     }
 }
 

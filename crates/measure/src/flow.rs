@@ -165,6 +165,7 @@ impl FlowMeter {
                 DropCause::Queue | DropCause::Loss => {}
                 DropCause::Replay => exits.replay_drops += counted,
                 DropCause::Ranges => exits.range_drops += counted,
+                DropCause::Fragments => exits.fragment_drops += counted,
             }
         }
     }

@@ -117,6 +117,7 @@ impl LinkMeter {
             DropCause::Queue | DropCause::Loss => {}
             DropCause::Replay => self.counts.replay_drops += counted,
             DropCause::Ranges => self.counts.range_drops += counted,
+            DropCause::Fragments => self.counts.fragment_drops += counted,
         }
     }
 

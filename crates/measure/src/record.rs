@@ -128,13 +128,16 @@ impl EcnCounts {
 }
 
 /// Counts of the far ends of links; in JSON and CSV these are fields of the [`FlowRecord`] where a link has
-/// an anti-replay window or a limit on ranges.
+/// an anti-replay window, a limit on ranges or fragments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExitCounts {
     /// Data segments that an anti-replay window dropped. They count as dropped by the path, too.
     pub replay_drops: u64,
     /// Data segments that a limit on ranges dropped. They count as dropped by the path, too.
     pub range_drops: u64,
+    /// Data segments whose fragments were too far apart. They count as dropped by the path, too.
+    #[serde(default)]
+    pub fragment_drops: u64,
 }
 
 impl ExitCounts {
@@ -143,6 +146,7 @@ impl ExitCounts {
         flows.iter().filter_map(|flow| flow.exits).reduce(|sum, counts| Self {
             replay_drops: sum.replay_drops + counts.replay_drops,
             range_drops: sum.range_drops + counts.range_drops,
+            fragment_drops: sum.fragment_drops + counts.fragment_drops,
         })
     }
 }
@@ -180,6 +184,9 @@ pub struct LinkRecord {
     /// Packets that the limit on ranges at the far end dropped. JSON lacks it if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub range_drops: u64,
+    /// Packets whose fragments were too far apart. JSON lacks it if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub fragment_drops: u64,
     /// Octets sent. Those of a packet count when its last bit has left.
     pub sent_bytes: u64,
     /// Share of the packets offered that the queue dropped, from 0 to 1.

@@ -14,18 +14,21 @@
 
 mod gateway;
 mod plan;
+mod tunnels;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use unruffled_path::{
-    Chooser, ConfigError, Direction, DropCause, Leaving, Link, Outcome, Packet, Ticket, Verdict,
+    Arrival, Chooser, ConfigError, Direction, DropCause, Leaving, Link, Outcome, Packet, Ticket,
+    Verdict,
 };
 use unruffled_resequence::{Counters as Resequenced, Packet as Facts};
 use unruffled_units::Instant;
 
 use crate::SeededLink;
 use gateway::Gateway;
+use tunnels::Tunnels;
 
 /// What a path carries.
 pub trait Carried: Clone {
@@ -39,6 +42,11 @@ pub trait Carried: Clone {
 
     /// Marks it with CE, if it is ECN-capable.
     fn mark(&mut self) {}
+
+    /// Returns an identifier of its flow in its direction.
+    fn flow(&self) -> u32 {
+        0
+    }
 }
 
 /// Counts of the packets of one direction so far.
@@ -65,6 +73,8 @@ pub struct Counts {
     pub replay_drops: u64,
     /// Packets that a limit on ranges dropped at the far end of a link.
     pub range_drops: u64,
+    /// Packets whose fragments were too far apart to be reassembled at the far end of a link.
+    pub fragment_drops: u64,
 }
 
 impl Counts {
@@ -74,6 +84,7 @@ impl Counts {
             DropCause::Loss => self.lost += 1,
             DropCause::Replay => self.replay_drops += 1,
             DropCause::Ranges => self.range_drops += 1,
+            DropCause::Fragments => self.fragment_drops += 1,
         }
     }
 }
@@ -86,6 +97,7 @@ pub struct Chain<P> {
     gateways: Vec<usize>,
     /// Steps of all ways, one way after another.
     steps: Vec<Step>,
+    tunnels: Tunnels,
     sources: Vec<Source>,
     /// Direction of the packets of [`offer`](Self::offer).
     direction: Direction,
@@ -190,6 +202,8 @@ struct Crossing<P> {
     number_on_link: u64,
     /// Number of packets for which it waits at the far end of this link; see [`Outcome::late_by`].
     late_by: u32,
+    /// Number of the packet in each tunnel, 0 if it has not entered it; empty if there are no tunnels.
+    tunnel_numbers: Vec<u64>,
     bytes: u32,
     direction: Direction,
     /// Index of its current step.
@@ -262,8 +276,16 @@ impl<P: Carried> Chain<P> {
         ways.taken[way] += 1;
         let first = ways.first[way];
         let step = first.unwrap_or_default();
-        let packet =
-            Crossing { number, number_on_link: 0, late_by: 0, bytes, direction, step, packet };
+        let packet = Crossing {
+            number,
+            number_on_link: 0,
+            late_by: 0,
+            tunnel_numbers: vec![0; self.tunnels.counts.len()],
+            bytes,
+            direction,
+            step,
+            packet,
+        };
         match first {
             Some(_) => self.cross(packet, now),
             None => self.leave(packet, now),
@@ -399,8 +421,13 @@ impl<P: Carried> Chain<P> {
             return self.pass_on(packet, at);
         }
         let facts = packet.packet.facts();
-        let number = (packet.number_on_link, packet.late_by);
-        self.release(link, |gateway| gateway.arrive(facts, number, packet, at));
+        let arrival = Arrival {
+            number: packet.number_on_link,
+            late_by: packet.late_by,
+            piece: None,
+            tunnel_number: self.tunnels.number(link, &packet.tunnel_numbers),
+        };
+        self.release(link, |gateway| gateway.arrive(facts, arrival, packet, at));
     }
 
     /// Calls `act` with the gateway at the far end of `link`, and handles the packets that leave it.
@@ -445,12 +472,17 @@ impl<P: Carried> Chain<P> {
     /// Offers the packet to the link of its step at `at`, and to the links after it as far as they run on.
     fn cross(&mut self, mut packet: Crossing<P>, mut at: Instant) {
         loop {
+            self.tunnels.enter(packet.step, &mut packet.tunnel_numbers);
             let Step { link, runs_on, .. } = self.steps[packet.step];
             let Crossing { bytes, direction, .. } = packet;
-            let offered = Packet { bytes, direction, ect: packet.packet.is_ect() };
             let hop = &mut self.hops[link];
+            let flow = if hop.link.reads_flows() { packet.packet.flow() } else { 0 };
+            let offered = Packet { bytes, direction, ect: packet.packet.is_ect(), flow };
             let outcome = hop.link.offer_packet(offered, at);
             packet.number_on_link = hop.link.offered();
+            if let Some(gateway) = &mut hop.gateway {
+                gateway.expect(&hop.link, &outcome, at);
+            }
             if outcome.marked {
                 packet.packet.mark();
                 self.lanes[index(direction)].counts.marked += 1;
@@ -680,7 +712,8 @@ mod tests {
     fn paths(links: Vec<SeededLink>, forward: Route<usize>, reverse: Vec<usize>) -> Paths {
         let directed = |link| DirectedLink { link, direction: Direction::Forward };
         let source = SourceRoutes { port: 0, forward, reverse: reverse.into() };
-        Paths { links: links.into_iter().map(directed).collect(), sources: vec![source] }
+        let links = links.into_iter().map(directed).collect();
+        Paths { links, sources: vec![source], tunnels: Vec::new() }
     }
 
     /// Returns a route over these ways in turn.

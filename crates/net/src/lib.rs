@@ -68,7 +68,7 @@ pub use lane::LaneReport;
 pub use lateness::{Lateness, MAX_TOLERABLE_LATENESS};
 pub use namespace::Namespace;
 pub use pair::{Pair, Side};
-pub use paths::{DirectedLink, Paths, SeededLink, SourceRoutes};
+pub use paths::{DirectedLink, Paths, SeededLink, SourceRoutes, Tunnel};
 pub use priority::real_time;
 pub use statistics::Statistics;
 pub use tap::{Passed, Place, Tap};

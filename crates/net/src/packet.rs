@@ -4,6 +4,7 @@
 //! emulated path these would occupy the queue, and shift an impairment of every second packet. So the path
 //! carries only unicast IP packets whose addresses are not link-local.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use unruffled_resequence::{Packet as Facts, Tunnels, classify};
@@ -45,6 +46,25 @@ impl Carried for Box<[u8]> {
     fn mark(&mut self) {
         mark(self);
     }
+
+    fn flow(&self) -> u32 {
+        flow(self)
+    }
+}
+
+/// Returns a hash of the addresses, the protocol and the ports of an IP packet.
+fn flow(packet: &[u8]) -> u32 {
+    let (protocol, addresses, ports) = match packet.first().map(|octet| octet >> 4) {
+        Some(4) => {
+            let header = usize::from(packet[0] & 15) * 4;
+            (packet.get(9), packet.get(12..20), packet.get(header..header + 4))
+        }
+        Some(6) => (packet.get(6), packet.get(8..40), packet.get(40..44)),
+        _ => (None, None, None),
+    };
+    let mut hasher = DefaultHasher::new();
+    (protocol, addresses, ports).hash(&mut hasher);
+    hasher.finish() as u32
 }
 
 /// CE, as the two bits of the ECN field (RFC 3168, section 5).

@@ -57,6 +57,18 @@ pub struct Paths {
     pub links: Vec<DirectedLink>,
     /// The sources, at least one. Packets of all other ports belong to the first.
     pub sources: Vec<SourceRoutes>,
+    /// Tunnels over several links.
+    pub tunnels: Vec<Tunnel>,
+}
+
+/// A tunnel whose packets are numbered where they enter it. It refers to links by their index in
+/// [`Paths::links`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tunnel {
+    /// The links at which packets enter the tunnel, if their way leads over `closes` later.
+    pub opens: Vec<usize>,
+    /// The link whose anti-replay window uses these numbers.
+    pub closes: usize,
 }
 
 impl Paths {
@@ -81,7 +93,8 @@ impl From<&[SeededLink]> for Paths {
         let forward: Vec<usize> = (0..hops.len()).map(|hop| 2 * hop).collect();
         let reverse: Vec<usize> = (0..hops.len()).rev().map(|hop| 2 * hop + 1).collect();
         let source = SourceRoutes { port: 0, forward: forward.into(), reverse: reverse.into() };
-        Self { links: hops.iter().flat_map(directed).collect(), sources: vec![source] }
+        let links = hops.iter().flat_map(directed).collect();
+        Self { links, sources: vec![source], tunnels: Vec::new() }
     }
 }
 

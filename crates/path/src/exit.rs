@@ -5,9 +5,11 @@
 //! arrival, holds those that others overtake there, and drops those that a tunnel or a firewall would
 //! drop.
 
+mod countdown;
 mod late;
 mod line;
 mod ranges;
+mod reassembly;
 mod replay;
 mod sequence;
 mod window;
@@ -16,12 +18,15 @@ use std::collections::VecDeque;
 
 use unruffled_units::{Duration, Instant};
 
-use crate::{Applies, ConfigError, Direction, DropCause, LinkConfig};
+use crate::{
+    Applies, ConfigError, Direction, DropCause, Fragments, Link, LinkConfig, Outcome, Verdict,
+};
 
 use late::Late;
 use line::Line;
 use ranges::RangeLimit;
 pub use ranges::{Piece, Span};
+use reassembly::Reassembly;
 pub use replay::{ReplayRule, ReplayWindow};
 use sequence::Sequence;
 use window::Window;
@@ -72,6 +77,9 @@ pub struct Arrival {
     pub late_by: u32,
     /// TCP octets of the packet, if it has any. Only [`ExitConfig::ranges`] uses them.
     pub piece: Option<Piece>,
+    /// Number of the packet in the tunnel, from 1 on, if the tunnel begins elsewhere than the link; 0 for a
+    /// packet that is not in the tunnel. `None`: the tunnel begins at the link, and `number` counts.
+    pub tunnel_number: Option<u64>,
 }
 
 /// Way in which packets wait for others.
@@ -113,7 +121,7 @@ pub enum Leaving<T> {
 /// let config = LinkConfig { exit, ..LinkConfig::default() };
 /// let mut exit = Exit::new(&config, Direction::Forward).expect("the link has a window");
 /// for number in [1, 4, 3, 2] {
-///     exit.handle(Arrival { number, late_by: 0, piece: None }, number, Instant::ZERO);
+///     exit.handle(Arrival { number, late_by: 0, piece: None, tunnel_number: None }, number, Instant::ZERO);
 /// }
 /// let left: Vec<_> = std::iter::from_fn(|| exit.poll()).collect();
 /// let [one, four, three] = [1, 4, 3].map(Leaving::Passes);
@@ -122,6 +130,7 @@ pub enum Leaving<T> {
 #[derive(Clone, Debug)]
 pub struct Exit<T> {
     order: Order<T>,
+    reassembly: Option<Box<Reassembly>>,
     replay: Option<Replay>,
     ranges: Option<RangeLimit>,
     leaving: VecDeque<Leaving<T>>,
@@ -157,7 +166,7 @@ impl<T> Exit<T> {
     pub fn carrying(config: &LinkConfig, carries: Applies) -> Option<Self> {
         let affects = |impairment: &&crate::Impairment| impairment.applies().overlaps(carries);
         let waits = config.impairments.iter().filter(affects).find_map(|i| i.waits());
-        if waits.is_none() && config.exit.is_open() {
+        if waits.is_none() && config.exit.is_open() && config.fragments.is_none() {
             return None;
         }
         let order = match waits {
@@ -165,17 +174,30 @@ impl<T> Exit<T> {
             Some(Waits::UntilOvertaken { at_most }) => Order::Late(Late::new(at_most)),
             Some(Waits::InLine { count, at_most }) => Order::Line(Line::new(count, at_most)),
         };
+        let reassembly = |fragments: Fragments| Box::new(Reassembly::new(fragments.max_distance));
+        let reassembly = config.fragments.map(reassembly);
         let replay = config.exit.replay.map(|window| match window.rule {
             ReplayRule::InOrder { run } => Replay::Sequence(Sequence::new(run)),
             _ => Replay::Window(Window::new(window)),
         });
         let ranges = config.exit.ranges.map(RangeLimit::new);
-        Some(Self { order, replay, ranges, leaving: VecDeque::new(), ordered: Vec::new() })
+        let (leaving, ordered) = (VecDeque::new(), Vec::new());
+        Some(Self { order, reassembly, replay, ranges, leaving, ordered })
     }
 
     /// Returns whether arrivals need their [`piece`](Arrival::piece).
     pub fn reads_pieces(&self) -> bool {
         self.ranges.is_some()
+    }
+
+    /// Records the arrivals of the fragments of the packet that was offered to `link` last, at `now`, with this
+    /// outcome. Must be called for every packet that is offered to a link with [`Fragments`].
+    #[inline]
+    pub fn expect(&mut self, link: &Link, outcome: &Outcome, now: Instant) {
+        if let Some(reassembly) = &mut self.reassembly {
+            let arrives = matches!(outcome.verdict, Verdict::Deliver(_));
+            reassembly.expect(link.offered(), link.fragment_arrivals(), arrives, now);
+        }
     }
 
     /// Receives a packet at `now`, which must not decrease. [`poll`](Self::poll) returns it when it leaves.
@@ -228,10 +250,18 @@ impl<T> Exit<T> {
     /// Returns the cause for which the packet is dropped, if it is. A dropped packet leaves no trace in
     /// the checks after the one that drops it.
     fn judge(&mut self, arrival: &Arrival, now: Instant) -> Option<DropCause> {
+        if let Some(reassembly) = &mut self.reassembly
+            && !reassembly.accepts(arrival.number)
+        {
+            return Some(DropCause::Fragments);
+        }
+        let number = arrival.tunnel_number.unwrap_or(arrival.number);
         let is_fresh = match &mut self.replay {
             None => true,
-            Some(Replay::Window(window)) => window.accepts(arrival.number, now),
-            Some(Replay::Sequence(sequence)) => sequence.accepts(arrival.number),
+            // Not in the tunnel.
+            Some(_) if number == 0 => true,
+            Some(Replay::Window(window)) => window.accepts(number, now),
+            Some(Replay::Sequence(sequence)) => sequence.accepts(number),
         };
         if !is_fresh {
             return Some(DropCause::Replay);

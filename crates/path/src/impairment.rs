@@ -11,7 +11,7 @@ use unruffled_units::{Duration, Instant};
 
 pub use netem::{Netem, Share};
 pub(crate) use stage::{Crossing, Fate, Stage};
-pub use workers::Workers;
+pub use workers::{WorkerChoice, Workers};
 
 use crate::exit::Waits;
 use crate::{ConfigError, Direction, Distribution};
@@ -320,6 +320,11 @@ impl Impairment {
             Self::During { impairment, .. } => impairment.resends(),
             _ => None,
         }
+    }
+
+    /// Returns whether the link resends packets that the impairment damages.
+    pub fn resends_packets(&self) -> bool {
+        self.resends().is_some()
     }
 
     /// Returns whether the impairment counts packets, which only one of a link may do.

@@ -19,6 +19,8 @@
 //! 6. An [`Exit`] at the far end may hold it until others have overtaken it, or drop it, depending on the
 //!    packets that have arrived before.
 //!
+//! The [fragments](Fragments) of a packet take steps 1 to 5 one by one, and the far end reassembles them.
+//!
 //! Extra delays follow the bottleneck: a packet that takes a longer path does not delay the others.
 //!
 //! Impairments depend on different times of a packet. Temporary ones (`During`) depend on its arrival
@@ -34,6 +36,7 @@ mod discipline;
 mod distribution;
 mod error;
 mod exit;
+mod fragments;
 mod impairment;
 mod link;
 mod outcome;
@@ -50,7 +53,10 @@ pub use discipline::{MarkAbove, Red};
 pub use distribution::{Distribution, Sampler};
 pub use error::ConfigError;
 pub use exit::{Arrival, Exit, ExitConfig, Leaving, Piece, ReplayRule, ReplayWindow, Span};
-pub use impairment::{Advance, Applies, Chosen, Impairment, Netem, Share, Times, Workers};
+pub use fragments::Fragments;
+pub use impairment::{
+    Advance, Applies, Chosen, Impairment, Netem, Share, Times, WorkerChoice, Workers,
+};
 pub use link::{Link, LinkConfig};
 pub use outcome::{DropCause, Outcome, Ticket, Verdict};
 pub use packet::Packet;

@@ -10,8 +10,8 @@ use crate::resend::{Pending, Resender};
 use crate::transmitter::{Transmission, Transmitter};
 use crate::varying::{Course, Varying};
 use crate::{
-    Applies, ConfigError, Direction, DropCause, ExitConfig, Impairment, Outcome, Packet, Ticket,
-    Verdict,
+    Applies, ConfigError, Direction, DropCause, ExitConfig, Fragments, Impairment, Outcome, Packet,
+    Ticket, Verdict,
 };
 
 /// Configuration of a link. The default delivers everything immediately.
@@ -45,11 +45,18 @@ pub struct LinkConfig {
     pub mark_above: Option<MarkAbove>,
     /// Impairments after the bottleneck. Their order only determines which random numbers each draws.
     pub impairments: Vec<Impairment>,
+    /// Fragmentation of packets that are larger than the link's MTU; `None` for an unlimited MTU.
+    pub fragments: Option<Fragments>,
     /// Settings of the far end, for an [`Exit`](crate::Exit). The [`Link`] itself only numbers packets for it.
     pub exit: ExitConfig,
 }
 
 impl LinkConfig {
+    /// Returns whether the far end may drop packets.
+    pub fn may_drop_at_exit(&self) -> bool {
+        self.exit.may_drop() || self.fragments.is_some_and(|fragments| fragments.max_distance > 0)
+    }
+
     /// Returns whether packets of `bytes` octets in `direction` certainly cross the link without any delay,
     /// at some time before `end`. Time does not advance in a simulation that sends packets around a loop
     /// of such links.
@@ -98,6 +105,9 @@ pub struct Link {
     latest: Instant,
     /// Number of packets offered, if the link is not plain.
     offered: u64,
+    fragments: Option<Fragments>,
+    /// Arrivals of the fragments of the last packet, none if it crosses whole.
+    fragment_arrivals: Vec<Instant>,
 }
 
 impl Link {
@@ -135,12 +145,20 @@ impl Link {
         let mut resender = None;
         let mut has_resend = false;
         config.exit.check().map_err(|error| error.within("exit"))?;
+        if let Some(fragments) = config.fragments {
+            fragments.check().map_err(|error| error.within("fragments"))?;
+        }
         let mut waits = false;
         for (index, impairment) in config.impairments.iter().enumerate() {
             let rng = streams.next_for(direction);
             let place = format_args!("impairments[{index}]");
             let stage =
                 Stage::new(impairment, carries, rng).map_err(|error| error.within(place))?;
+            let counts_or_resends = impairment.waits().is_some() || impairment.resends().is_some();
+            if config.fragments.is_some() && counts_or_resends {
+                let expected = "a link that neither resends packets nor counts those that overtake";
+                return Err(ConfigError::new("fragments", expected, "both").within(place));
+            }
             if impairment.waits().is_some() {
                 if waits {
                     let expected = "the only one that counts packets";
@@ -163,6 +181,7 @@ impl Link {
             && config.varying.is_none()
             && config.red.is_none()
             && config.mark_above.is_none()
+            && config.fragments.is_none()
             && config.exit.is_open();
         let limit = config.queue.map_or(usize::MAX, |limit| limit as usize);
         // Its stream follows those of the impairments, which therefore do not depend on the queue.
@@ -179,6 +198,8 @@ impl Link {
             resender,
             latest: Instant::ZERO,
             offered: 0,
+            fragments: config.fragments,
+            fragment_arrivals: Vec::new(),
         })
     }
 
@@ -187,7 +208,8 @@ impl Link {
     #[must_use]
     pub fn without_backlog(self) -> Self {
         let counted = self.discipline.counts_packets();
-        let allows_uniform = self.resender.is_none() && self.varying.is_none();
+        let has_one_size = self.fragments.is_none();
+        let allows_uniform = self.resender.is_none() && self.varying.is_none() && has_one_size;
         Self { transmitter: self.transmitter.without_backlog(counted, allows_uniform), ..self }
     }
 
@@ -217,7 +239,7 @@ impl Link {
     /// ECN-capable; [`offer_packet`](Self::offer_packet) takes any.
     #[inline]
     pub fn offer(&mut self, bytes: u32, direction: Direction, now: Instant) -> Outcome {
-        self.offer_packet(Packet { bytes, direction, ect: false }, now)
+        self.offer_packet(Packet { bytes, direction, ect: false, flow: 0 }, now)
     }
 
     /// Offers a packet at `now`, which must not decrease.
@@ -225,7 +247,7 @@ impl Link {
     pub fn offer_packet(&mut self, packet: Packet, now: Instant) -> Outcome {
         match self.plain_limit {
             Some(limit) => self.offer_plain(packet.bytes, now, limit),
-            None => self.offer_impaired(packet.bytes, packet.direction, packet.ect, now),
+            None => self.offer_impaired(packet, now),
         }
     }
 
@@ -243,24 +265,47 @@ impl Link {
 
     /// Offers a packet to a link with RED, marks, impairments or an exit.
     #[inline(never)]
-    fn offer_impaired(
-        &mut self,
-        bytes: u32,
-        direction: Direction,
-        ect: bool,
-        now: Instant,
-    ) -> Outcome {
+    fn offer_impaired(&mut self, packet: Packet, now: Instant) -> Outcome {
         self.offered += 1;
         if self.resender.is_some() {
             self.resend_before(now);
         }
-        let packet = Packet { bytes, direction, ect };
+        match self.fragments {
+            Some(fragments) => self.offer_fragments(fragments, packet, now),
+            None => self.admit(packet, now),
+        }
+    }
+
+    /// Offers a packet to the queue.
+    #[inline(always)]
+    fn admit(&mut self, packet: Packet, now: Instant) -> Outcome {
+        let Packet { bytes, direction, flow, .. } = packet;
         let admission = self.discipline.admit(packet, now, &mut self.transmitter);
         let Admission::Admitted { marked } = admission else { return Outcome::refused(now) };
         let transmission = self.transmitter.send(bytes, now);
         self.discipline.record_admitted(bytes, now, transmission);
-        let pending = Pending { bytes, direction, ready: now, damaged: 0 };
+        let pending = Pending { bytes, direction, flow, ready: now, damaged: 0 };
         self.finish(pending, transmission, marked)
+    }
+
+    /// Offers the fragments of a packet to the queue. The packet arrives with the last of them.
+    #[inline(never)]
+    fn offer_fragments(&mut self, fragments: Fragments, packet: Packet, now: Instant) -> Outcome {
+        self.fragment_arrivals.clear();
+        let mut sizes = fragments.sizes(packet.bytes);
+        let mut whole =
+            self.admit(Packet { bytes: sizes.next().unwrap_or_default(), ..packet }, now);
+        if packet.bytes <= fragments.mtu {
+            return whole;
+        }
+        self.fragment_arrivals.extend(whole.verdict.arrival());
+        for bytes in sizes {
+            let fragment = self.admit(Packet { bytes, ..packet }, now);
+            self.fragment_arrivals.extend(fragment.verdict.arrival());
+            whole = whole.joined(fragment);
+        }
+        // Copies of fragments change nothing.
+        Outcome { duplicate: false, ..whole }
     }
 
     /// Returns the outcome of the packet that the link holds under `ticket`; the link may hold it again.
@@ -302,9 +347,9 @@ impl Link {
     /// Applies the impairments to a packet after its transmission; returns its outcome.
     #[inline(always)]
     fn finish(&mut self, packet: Pending, transmission: Transmission, marked: bool) -> Outcome {
-        let Pending { bytes, direction, ready, .. } = packet;
+        let Pending { bytes, direction, flow, ready, .. } = packet;
         let Transmission { waited, departed } = transmission;
-        let crossing = Crossing { direction, bytes, ready, begun: ready + waited, departed };
+        let crossing = Crossing { direction, flow, bytes, ready, begun: ready + waited, departed };
         let outcome = Outcome {
             verdict: Verdict::Drop(DropCause::Loss),
             duplicate: false,
@@ -353,6 +398,17 @@ impl Link {
     /// numbers as well. A [plain](Self::is_plain) link does not count.
     pub fn offered(&self) -> u64 {
         self.offered
+    }
+
+    /// Returns whether the link requires the [flows](Packet::flow) of packets.
+    pub fn reads_flows(&self) -> bool {
+        self.stages.iter().any(Stage::reads_flows)
+    }
+
+    /// Returns the arrivals of the fragments of the packet offered last, in the order of their departure. There
+    /// are none if it crosses whole.
+    pub fn fragment_arrivals(&self) -> &[Instant] {
+        &self.fragment_arrivals
     }
 
     /// Returns the number of packets at the link after the last offer, including that packet if it was

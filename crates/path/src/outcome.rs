@@ -62,9 +62,45 @@ pub enum DropCause {
     Replay,
     /// The limit on ranges at the far end: the packet would have opened one more.
     Ranges,
+    /// The reassembly at the far end: other fragments separated those of the packet.
+    Fragments,
+}
+
+impl Verdict {
+    /// Returns the time of arrival, if it is known.
+    pub(crate) const fn arrival(self) -> Option<Instant> {
+        match self {
+            Self::Deliver(arrival) => Some(arrival),
+            Self::Drop(_) | Self::Held { .. } => None,
+        }
+    }
 }
 
 impl Outcome {
+    /// Returns the outcome of a packet whose first fragments have this outcome, and whose next one has `next`.
+    /// A queue that drops a fragment drops the packet.
+    pub(crate) fn joined(self, next: Self) -> Self {
+        let queue = Verdict::Drop(DropCause::Queue);
+        let verdict = match (self.verdict, next.verdict) {
+            (Verdict::Deliver(first), Verdict::Deliver(second)) => {
+                Verdict::Deliver(first.max(second))
+            }
+            (first, second) if first == queue || second == queue => queue,
+            (Verdict::Deliver(_), second) => second,
+            (first, _) => first,
+        };
+        let is_delivered = verdict.arrival().is_some();
+        Self {
+            verdict,
+            duplicate: false,
+            detoured: is_delivered && (self.detoured || next.detoured),
+            marked: self.marked || next.marked,
+            late_by: 0,
+            waited: self.waited,
+            departed: self.departed.max(next.departed),
+        }
+    }
+
     /// Creates the outcome of a packet that the queue drops at `now`.
     pub(crate) const fn refused(now: Instant) -> Self {
         Self {

@@ -12,4 +12,7 @@ pub struct Packet {
     /// Whether the packet is ECN-capable: its ECN field has ECT(0), ECT(1) or already CE (RFC 3168,
     /// section 5).
     pub ect: bool,
+    /// Identifier of its flow in this direction. Only [workers by flow](crate::WorkerChoice::Flow) and receive
+    /// offload use it.
+    pub flow: u32,
 }

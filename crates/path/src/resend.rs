@@ -36,6 +36,7 @@ pub(crate) struct Resender {
 pub(crate) struct Pending {
     pub(crate) bytes: u32,
     pub(crate) direction: Direction,
+    pub(crate) flow: u32,
     /// Time at which the packet arrived at the link, or may be resent.
     pub(crate) ready: Instant,
     /// Number of times that the packet has been damaged.

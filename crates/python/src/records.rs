@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use unruffled_lab::metric::{self, METRICS};
+use unruffled_lab::metric;
 use unruffled_lab::record::{Comparison, RunRow, SendKind, VariantRuns};
 use unruffled_lab::table::json;
 
@@ -19,7 +19,7 @@ pub(crate) fn row_columns<'a>(
         ("variant".to_owned(), text(|row| &row.variant)),
         ("seed".to_owned(), Column::Count(rows.clone().map(|row| row.seed).collect())),
     ];
-    for metric in METRICS {
+    for metric in metric::metrics(rows.clone()) {
         let values = rows.clone().map(|row| metric.of(row));
         let column = if metric.is_count() {
             Column::Count(values.map(count).collect())

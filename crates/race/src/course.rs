@@ -255,11 +255,15 @@ impl Course<'_> {
                     return Err(failure(Reason::Corrupted));
                 }
                 let (mut row, trace) = outcome.into_row(self.scenario);
-                let rejected = counts.replay_drops + counts.range_drops;
+                let exits = ExitCounts {
+                    replay_drops: counts.replay_drops,
+                    range_drops: counts.range_drops,
+                    fragment_drops: counts.fragment_drops,
+                };
+                let rejected = exits.replay_drops + exits.range_drops + exits.fragment_drops;
                 row.loss_rate = share(counts.dropped + counts.lost + rejected, counts.offered);
                 if self.scenario.network.may_drop_at_exits() {
-                    let (replay_drops, range_drops) = (counts.replay_drops, counts.range_drops);
-                    row.flow.exits = Some(ExitCounts { replay_drops, range_drops });
+                    row.flow.exits = Some(exits);
                 }
                 if self.scenario.sender.ecn == EcnMode::Request {
                     row.flow.ecn.get_or_insert_default().marked_segments = counts.marked;

@@ -1,7 +1,7 @@
 //! The links and routes of a scenario, for the emulator.
 
 use unruffled_measure::LinkId;
-use unruffled_net::{DirectedLink, Paths, SeededLink, SourceRoutes};
+use unruffled_net::{DirectedLink, Paths, SeededLink, SourceRoutes, Tunnel};
 use unruffled_path::{Direction, Route};
 use unruffled_scenario::{Hop, Purpose, Scenario, Traffic, stream};
 
@@ -38,7 +38,9 @@ pub fn paths<'a>(
         SourceRoutes { port, forward: by_index(forward), reverse: by_index(reverse) }
     };
     let sources = sources.into_iter().zip(0..).map(source).collect();
-    Paths { links, sources }
+    let tunnels = scenario.network.tunnels().into_iter();
+    let tunnels = tunnels.map(|tunnel| Tunnel { opens: tunnel.opens, closes: tunnel.closes });
+    Paths { links, sources, tunnels: tunnels.collect() }
 }
 
 /// Returns a route over links that are identified by their index.

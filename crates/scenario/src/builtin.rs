@@ -20,4 +20,10 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("switch", include_str!("../scenarios/switch.toml")),
     ("vpn", include_str!("../scenarios/vpn.toml")),
     ("route", include_str!("../scenarios/route.toml")),
+    ("mobile-bond", include_str!("../scenarios/mobile-bond.toml")),
+    ("ecmp", include_str!("../scenarios/ecmp.toml")),
+    ("two-workers", include_str!("../scenarios/two-workers.toml")),
+    ("handovers", include_str!("../scenarios/handovers.toml")),
+    ("fabric", include_str!("../scenarios/fabric.toml")),
+    ("gigabit-bond", include_str!("../scenarios/gigabit-bond.toml")),
 ];

@@ -54,7 +54,7 @@ pub use document::{Document, leaves};
 pub use episode::Episode;
 pub use error::{Error, Place};
 pub use missing::{is_path, missing, unreadable};
-pub use network::{NetLink, Network};
+pub use network::{NetLink, Network, Tunnel};
 pub use random::random_path;
 pub use scenario::{Assignment, Hop, Recording, Scenario};
 pub use senders::place_of_variants;

@@ -4,7 +4,7 @@ mod exits;
 
 use unruffled_path::{
     Advance, Applies, Chosen, ConfigError, Distribution, Impairment, LinkConfig, MarkAbove, Netem,
-    Red, Times, Varying, Workers,
+    Red, Times, Varying, WorkerChoice, Workers,
 };
 use unruffled_resequence::Config as Resequence;
 use unruffled_units::{Duration, Instant, Rate, count, hint};
@@ -87,7 +87,8 @@ fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
     impairments.extend(netem(k, &format!("{at}.netem"))?);
     exits::check(k, at, &impairments)?;
     let exit = exits::exit(k, at)?;
-    Ok(LinkConfig { rate, delay, varying, queue, red, mark_above, impairments, exit })
+    let fragments = exits::fragments(k, &format!("{at}.fragments"), &impairments)?;
+    Ok(LinkConfig { rate, delay, varying, queue, red, mark_above, impairments, fragments, exit })
 }
 
 /// Reads the options of netem.
@@ -268,7 +269,10 @@ fn workers(k: &mut Keys, at: &str) -> Result<Workers, Error> {
     let coalesce = k.duration(&format!("{at}.coalesce"))?.unwrap_or_default();
     let key = format!("{at}.jitter");
     let jitter = if k.enter(&key) { Some(distribution(k, &key)?) } else { None };
-    Ok(Workers { delays, batch, coalesce, jitter })
+    let choices = [("packet", WorkerChoice::Packet), ("flow", WorkerChoice::Flow)];
+    let by = k.choice(&format!("{at}.by"), &choices)?.unwrap_or_default();
+    let gro = k.switch(&format!("{at}.gro"))?.unwrap_or(false);
+    Ok(Workers { delays, batch, coalesce, jitter, by, gro })
 }
 
 /// Reads random or periodic losses.
@@ -395,7 +399,7 @@ pub(super) fn in_words(link: &LinkConfig, resequence: Option<&Resequence>) -> St
         MarkAbove::Delay(delay) => format!("marks above {delay} of wait"),
     }));
     parts.extend(link.impairments.iter().map(impairment_in_words));
-    parts.extend(exits::in_words(&link.exit));
+    parts.extend(exits::in_words(link));
     parts.extend(resequence.map(resequence_in_words));
     parts.join(", ")
 }
@@ -490,7 +494,7 @@ pub(super) fn impairment_in_words(impairment: &Impairment) -> String {
         }
         Impairment::Netem { netem, applies } => netem_in_words(netem, those(applies)),
         Impairment::Workers { workers, applies } => {
-            let Workers { delays, batch, coalesce, jitter } = workers;
+            let Workers { delays, batch, coalesce, jitter, by, gro } = workers;
             let least = delays.iter().min().copied().unwrap_or_default();
             let most = delays.iter().max().copied().unwrap_or_default();
             let number = count(delays.len() as u64, "worker");
@@ -502,6 +506,12 @@ pub(super) fn impairment_in_words(impairment: &Impairment) -> String {
                 parts.push(format!("after interrupts of {coalesce}"));
             }
             parts.extend(jitter.as_ref().map(|jitter| format!("each batch {} later", law(jitter))));
+            if *by == WorkerChoice::Flow {
+                parts.push("each flow at one worker".to_owned());
+            }
+            if *gro {
+                parts.push("after receive offload".to_owned());
+            }
             parts.join(", ")
         }
         Impairment::Behind { fraction, packets: (low, high), at_most, applies } => {

@@ -26,7 +26,7 @@ impl Network {
     /// Returns whether the far end of a link may drop packets.
     pub fn may_drop_at_exits(&self) -> bool {
         let links = self.links.iter().map(|link| &link.link);
-        links.chain(self.access.iter().map(|hop| &hop.link)).any(|link| link.exit.may_drop())
+        links.chain(self.access.iter().map(|hop| &hop.link)).any(LinkConfig::may_drop_at_exit)
     }
 }
 
@@ -43,6 +43,19 @@ pub struct NetLink {
     pub link: LinkConfig,
     /// Bounds of the resequencer at the node that the link ends at, if it has one.
     pub resequence: Option<Resequence>,
+    /// The index of the node at which the tunnel begins that ends at the link's far end. `None` if it
+    /// begins at the link.
+    pub replay_from: Option<usize>,
+}
+
+/// A tunnel over several links, which are identified by their index among the directed links of the
+/// [topology](Network::topology).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tunnel {
+    /// The links that lead away from the tunnel's beginning.
+    pub opens: Vec<usize>,
+    /// The link at whose far end the tunnel ends.
+    pub closes: usize,
 }
 
 impl NetLink {
@@ -84,6 +97,29 @@ impl Network {
         topology
     }
 
+    /// Returns the tunnels over several links, for packets in the direction of the links that end them.
+    pub fn tunnels(&self) -> Vec<Tunnel> {
+        let directed: Vec<(usize, &NetLink, Direction)> = self
+            .links
+            .iter()
+            .flat_map(|link| link.directions().iter().map(move |direction| (link, *direction)))
+            .enumerate()
+            .map(|(index, (link, direction))| (index, link, direction))
+            .collect();
+        let begins_at = |node: usize| {
+            directed.iter().filter(move |(_, link, direction)| match direction {
+                Direction::Forward => link.ends.0 == node,
+                Direction::Reverse => link.ends.1 == node,
+            })
+        };
+        let tunnel = |(index, link, direction): &(usize, &NetLink, Direction)| {
+            let node = link.replay_from.filter(|_| *direction == Direction::Forward)?;
+            let opens = begins_at(node).map(|(index, ..)| *index).collect();
+            Some(Tunnel { opens, closes: *index })
+        };
+        directed.iter().filter_map(tunnel).collect()
+    }
+
     /// Returns the index of the node of that name.
     pub fn node(&self, name: &str) -> Option<usize> {
         self.nodes.iter().position(|node| node == name)
@@ -122,6 +158,7 @@ impl Network {
             both_ways: true,
             link: hop.link.clone(),
             resequence: hop.resequence,
+            replay_from: None,
         };
         Self {
             nodes: (1..=hops.len() + 1).map(|i| format!("r{i}")).collect(),
@@ -133,7 +170,8 @@ impl Network {
 
 /// Reads the network. The hops are empty unless it is a chain of links without hosts of their own.
 pub(super) fn read(k: &mut Keys) -> Result<(Network, Vec<Hop>), Error> {
-    let (network, hops) = of_its_kind(k)?;
+    let (mut network, hops) = of_its_kind(k)?;
+    tunnels(k, &mut network)?;
     let back = network.links.iter().filter(|link| link.both_ways);
     let back: Vec<String> = back.map(|link| link.name_of(Direction::Reverse)).collect();
     let names = network.links.iter().map(|link| &link.name);
@@ -144,6 +182,27 @@ pub(super) fn read(k: &mut Keys) -> Result<(Network, Vec<Hop>), Error> {
         return Err(k.wrong(&format!("link.{name}"), message));
     }
     Ok((network, hops))
+}
+
+/// Reads the nodes at which tunnels begin.
+fn tunnels(k: &mut Keys, network: &mut Network) -> Result<(), Error> {
+    for index in 0..network.links.len() {
+        let at = format!("link.{}", network.links[index].name);
+        let key = format!("{at}.replay_from");
+        let Some(name) = k.name(&key)? else { continue };
+        let Some(node) = network.node(&name) else {
+            let nodes = network.nodes.iter().map(String::as_str);
+            let meant = hint(&name, nodes);
+            let nodes = network.nodes.join(", ");
+            let message = format!("expected one of the nodes {nodes}, found {name:?}{meant}");
+            return Err(k.wrong(&key, message));
+        };
+        if !k.has(&format!("{at}.replay_window")) {
+            return Err(k.wrong(&key, format!("expected {at}.replay_window as well")));
+        }
+        network.links[index].replay_from = Some(node);
+    }
+    Ok(())
 }
 
 fn of_its_kind(k: &mut Keys) -> Result<(Network, Vec<Hop>), Error> {
@@ -223,7 +282,8 @@ fn explicit(k: &mut Keys) -> Result<Network, Error> {
             return Err(k.wrong(&format!("{at}.to"), message));
         }
         let Hop { name, link, resequence } = hop;
-        network.links.push(NetLink { name, ends, both_ways, link, resequence });
+        let replay_from = None;
+        network.links.push(NetLink { name, ends, both_ways, link, resequence, replay_from });
     }
     if network.links.is_empty() {
         let message =

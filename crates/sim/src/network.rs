@@ -9,6 +9,7 @@
 mod ahead;
 mod gateway;
 mod plan;
+mod tunnels;
 
 use unruffled_measure::{Crossing, End, FlowId, LinkId, Monitor};
 use unruffled_path::{Direction, DropCause, Link, Outcome, Packet as Offer, Ticket, Verdict};
@@ -17,6 +18,7 @@ use unruffled_units::Instant;
 
 use self::gateway::Gateway;
 use self::plan::{Blueprint, Feeder};
+use self::tunnels::Tunnels;
 use crate::queue::{FutureEvent, Queue};
 
 /// A path, identified by the index of its first step among the steps of all paths.
@@ -85,6 +87,8 @@ struct Step {
     gateway: bool,
     /// Whether this gateway has an exit.
     exit: bool,
+    /// Whether a tunnel begins in front of the link.
+    opens: bool,
     /// Whether it is the last link of its path.
     last: bool,
     /// Length of the run of plain links from this one on, which all but the last run on. A plain link has
@@ -135,6 +139,7 @@ pub(crate) struct Network {
     /// For each packet that has an exit ahead, its number on this link, and the number of packets for which
     /// it waits there.
     numbers: Vec<(u64, u32)>,
+    tunnels: Tunnels,
     /// Steps of all paths, one path after another.
     steps: Vec<Step>,
     packets: Vec<Packet>,
@@ -216,7 +221,7 @@ impl Network {
 
     #[inline]
     fn keep(&mut self, packet: Packet) -> u32 {
-        match self.free.pop() {
+        let id = match self.free.pop() {
             Some(id) => {
                 self.packets[id as usize] = packet;
                 id
@@ -225,7 +230,11 @@ impl Network {
                 self.packets.push(packet);
                 self.packets.len() as u32 - 1
             }
+        };
+        if !self.tunnels.is_empty() {
+            self.tunnels.forget(id);
         }
+        id
     }
 
     /// Offers the packet to the link of its step, and to the links after it as far as they run on.
@@ -242,11 +251,16 @@ impl Network {
         let &Packet { size, mut step, .. } = packet;
         // A mark changes it, but not whether the packet is ECN-capable.
         let ect = packet.segment.ecn.is_ect();
+        let flow = packet.flow.0;
         let mut at = now;
         loop {
-            let Step { link: on, runs_on, exit, .. } = self.steps[step as usize];
+            let Step { link: on, runs_on, exit, opens, .. } = self.steps[step as usize];
+            if opens {
+                self.tunnels.enter(id, step);
+            }
             let link = &mut self.hops[on.0 as usize].link;
-            let outcome = link.offer_packet(Offer { bytes: size, direction: way, ect }, at);
+            let offer = Offer { bytes: size, direction: way, ect, flow };
+            let outcome = link.offer_packet(offer, at);
             if self.watched {
                 self.report_crossing(id, on, at, false, &outcome, monitor);
             }
@@ -261,7 +275,7 @@ impl Network {
                 _ => {
                     self.packets[id as usize].step = step;
                     if exit {
-                        self.number(id, on, outcome.late_by);
+                        self.number(id, on, &outcome, at);
                     }
                     return self.travel(id, on, at, outcome, queue, monitor);
                 }
@@ -354,6 +368,9 @@ impl Network {
         let copy = self.keep(self.packets[id as usize]);
         if self.steps[self.packets[id as usize].step as usize].exit {
             self.number_copy(copy, id);
+        }
+        if !self.tunnels.is_empty() {
+            self.tunnels.copy(copy, id);
         }
         self.arrive_at(copy, link, arrival, outcome.detoured, queue);
         Progress::Doubled

@@ -98,6 +98,16 @@ impl Simulation {
         self.world.network.add_resequencer(link, bounds);
     }
 
+    /// Adds a tunnel over several links. Its packets are numbered where they enter any of the links `opens`, if
+    /// their path leads over the link `closes` later. The anti-replay window at the far end of `closes` uses
+    /// these numbers in place of those of that link.
+    ///
+    /// # Panics
+    /// If the simulation has run.
+    pub fn add_tunnel(&mut self, opens: &[LinkId], closes: LinkId) {
+        self.world.network.add_tunnel(opens, closes);
+    }
+
     /// Adds a source of traffic, and returns the number of its first flow, which is the source's own.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! The settings of a connection.
 
+mod linux;
 mod ns2;
 
 use unruffled_units::Duration;

@@ -30,7 +30,7 @@ pub use error::VariantError;
 use parts::Change;
 pub use parts::{PARTS, Part};
 pub use row::Row;
-use row::{Kinds, MadeOf};
+use row::{Host, Kinds, MadeOf};
 pub use rows::ROWS;
 use union::Union;
 
@@ -109,9 +109,14 @@ impl Variant {
         Self::known("rack")
     }
 
-    /// Returns `rack+cubic`: a model of present Linux.
+    /// Returns `rack+cubic`: RACK with the congestion control of RFC 9438.
     pub fn rack_cubic() -> Self {
         Self::known("rack+cubic")
+    }
+
+    /// Returns `linux`: a model of present Linux at both ends.
+    pub fn linux() -> Self {
+        Self::known("linux")
     }
 
     /// Returns `sack`: the standard's loss recovery with selective acknowledgements (RFC 6675).
@@ -258,9 +263,10 @@ impl Variant {
         self.row.takes_sack()
     }
 
-    /// Returns `config` with timestamps offered where Eifel detection needs them.
+    /// Returns `config` with what the row sets, and with timestamps offered where Eifel
+    /// detection needs them.
     pub(crate) fn settings(&self, config: Config) -> Config {
-        config.with(|c| c.timestamps.offer |= self.added.eifel)
+        self.row.settings(config).with(|c| c.timestamps.offer |= self.added.eifel)
     }
 
     /// Returns the recipe of a connection's sender.
@@ -289,11 +295,14 @@ impl Added {
         let MadeOf::Kinds(kinds) = &row.made_of else {
             return Err(VariantError::TakesNoParts { name, row: row.name });
         };
+        let is_linux = kinds.host == Host::Linux;
+        let has_control = kinds.control.name != reno::RENO.name && !is_linux;
         match part.change {
-            Change::Control(_)
-                if self.control.is_some() || kinds.control.name != reno::RENO.name =>
-            {
+            Change::Control(_) if self.control.is_some() || has_control => {
                 return Err(VariantError::SecondControl { name, part: part_name });
+            }
+            Change::Eifel | Change::FRto if is_linux => {
+                return Err(VariantError::OwnRules { name, row: row.name, part: part_name });
             }
             Change::Control(_) => self.control = Some(part.change),
             Change::Eifel => self.eifel = true,
@@ -339,6 +348,7 @@ fn compose(kinds: &Kinds, added: &Added, union: &mut Union<'_>) -> Composition {
         restoration: union.read(&kinds.restoration),
         eifel: added.eifel,
         f_rto: added.f_rto,
+        linux: kinds.host == Host::Linux,
         control: match &added.own_control {
             Some(own) => Arc::clone(own),
             None => union.read(&control),

@@ -2,7 +2,7 @@
 
 use super::header::Header;
 use super::octets::{Octets, u16_at};
-use crate::packet::SkipReason;
+use crate::packet::{Gre, SkipReason};
 
 const CHECKSUM: u16 = 0x8000;
 const ROUTING: u16 = 0x4000;
@@ -45,6 +45,27 @@ pub(super) fn gre(octets: Octets<'_>) -> Result<(Header, Octets<'_>), SkipReason
         0x883e => Ok((Header::Ip, rest)),
         _ => Ok((Header::EtherType(protocol), rest)),
     }
+}
+
+/// Reads the key and the sequence number, if there is one.
+pub(super) fn number(octets: Octets<'_>) -> Option<Gre> {
+    let (head, rest) = octets.split::<4>().ok()?;
+    let flags = u16_at(head, 0);
+    let version = flags & 7;
+    if flags & SEQUENCE == 0 || flags & ROUTING != 0 || version > 1 {
+        return None;
+    }
+    let checksum = if version == 0 && flags & CHECKSUM != 0 { 4 } else { 0 };
+    let mut rest = rest.skip(checksum).ok()?;
+    let mut key = 0;
+    if flags & KEY != 0 {
+        let (octets, behind) = rest.split::<4>().ok()?;
+        // PPTP has the length of the payload in the upper half.
+        key = if version == 1 { u32::from(u16_at(octets, 2)) } else { u32::from_be_bytes(*octets) };
+        rest = behind;
+    }
+    let (seq, _) = rest.split::<4>().ok()?;
+    Some(Gre { key, seq: u32::from_be_bytes(*seq), len: octets.length })
 }
 
 /// Reads an ERSPAN header of type II, or none at all if its version is 0 (type I with a sequence number).

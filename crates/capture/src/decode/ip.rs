@@ -16,6 +16,9 @@ pub(super) const TCP: u8 = 6;
 /// IP protocol number of UDP.
 pub(super) const UDP: u8 = 17;
 
+/// IP protocol number of GRE.
+pub(super) const GRE: u8 = 47;
+
 /// IP protocol number of ESP.
 pub(super) const ESP: u8 = 50;
 
@@ -203,7 +206,7 @@ pub(super) fn step(protocol: u8, octets: Octets<'_>) -> Result<(Header, Octets<'
     match protocol {
         // IPv4 and IPv6 in IP, and the older number of the first.
         4 | 41 | 94 => Ok((Header::Ip, octets)),
-        47 => Ok((Header::Gre, octets)),
+        GRE => Ok((Header::Gre, octets)),
         // EtherIP (RFC 3378): a version of 3.
         97 => Ok((Header::Ethernet, octets.skip(2)?)),
         137 => Ok((Header::Mpls, octets)),

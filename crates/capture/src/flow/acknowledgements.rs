@@ -1,5 +1,7 @@
 //! Acknowledgements: which data arrived, in which order, and how long that took.
 
+use std::ops::Range;
+
 use unruffled_units::Instant;
 
 use super::FlowDirection;
@@ -69,7 +71,9 @@ impl FlowDirection {
             self.activity.events.last_advance = Some(now);
             self.charts.acked.record(now, (ack - before) as f64);
             self.draw(ack, |drawing, at| drawing.acknowledged(now, at));
-            for at in self.scoreboard.acknowledge(ack) {
+            let acknowledged = self.scoreboard.acknowledge(ack);
+            self.join_ranges(acknowledged.clone());
+            for at in acknowledged {
                 if self.deliver(at, now, echo, before) {
                     newest = Some(at);
                     delivered += 1;
@@ -147,6 +151,7 @@ impl FlowDirection {
             }
             let mut at = self.scoreboard.find(from);
             while self.scoreboard.get(at).is_some_and(|entry| entry.end <= to) {
+                self.record_range(at);
                 if self.deliver(at, now, None, ack) {
                     newest = newest.max(Some(at));
                 }
@@ -154,6 +159,28 @@ impl FlowDirection {
             }
         }
         newest
+    }
+
+    /// Records that entry `at`, beyond the first gap, has arrived.
+    fn record_range(&mut self, at: usize) {
+        let is_new =
+            self.scoreboard.get(at).is_some_and(|entry| entry.delivered == Delivered::Nothing);
+        if is_new && at >= self.scoreboard.head() {
+            self.ranges.arrive(self.scoreboard.delivered_neighbours(at));
+        }
+    }
+
+    /// Records that the gaps between `entries` are filled, so that the ranges in them are none any more.
+    fn join_ranges(&mut self, entries: Range<usize>) {
+        let mut ranges = 0;
+        let mut before = false;
+        for at in entries {
+            let is_there =
+                self.scoreboard.get(at).is_some_and(|entry| entry.delivered != Delivered::Nothing);
+            ranges += usize::from(is_there && !before);
+            before = is_there;
+        }
+        self.ranges.join(ranges);
     }
 
     /// Records a DSACK: the octets from `left` to `right` arrived more than once (RFC 2883).

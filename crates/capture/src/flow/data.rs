@@ -136,6 +136,7 @@ impl FlowDirection {
         let start = entry.start;
         let was_hole = entry.is_hole();
         entry.pass_late(packet);
+        entry.is_outdated = self.recent_timestamp.last_is_outdated();
         self.counts.segments += 1;
         if was_hole && acknowledged {
             self.counts.not_captured = self.counts.not_captured.saturating_sub(1);

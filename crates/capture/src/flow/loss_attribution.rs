@@ -48,6 +48,8 @@ pub(super) struct LossAttribution {
     passed_here: u64,
     /// Losses whose original did not pass the capture point.
     not_passed_here: u64,
+    /// Losses whose original passed the capture point with a timestamp by which the receiver discards it.
+    outdated: u64,
 }
 
 /// Content of an acknowledgement that changes when new data arrives: the first block reports the
@@ -98,6 +100,7 @@ impl LossAttribution {
         let needed = entry.transmissions.saturating_sub(1).saturating_sub(entry.spurious());
         if entry.original_passed {
             self.passed_here += u64::from(needed);
+            self.outdated += u64::from(needed > 0 && entry.is_outdated);
         } else {
             self.not_passed_here += u64::from(needed);
         }
@@ -194,6 +197,8 @@ impl FlowDirection {
             passed_here: attribution.passed_here,
             not_passed_here: attribution.not_passed_here,
             refused: attribution.refused,
+            outdated: attribution.outdated,
+            ranges: self.ranges.evidence(),
         }
     }
 }

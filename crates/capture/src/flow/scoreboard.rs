@@ -147,6 +147,8 @@ pub(super) struct Entry {
     pub(super) weight: Weight,
     /// Whether the entry is the rest of a segment whose arrival the entry before it records.
     pub(super) is_remainder: bool,
+    /// Whether the first transmission passed with a timestamp by which the receiver discards it.
+    pub(super) is_outdated: bool,
 }
 
 impl Entry {
@@ -168,6 +170,7 @@ impl Entry {
             rtt: None,
             weight: Weight::Own(1),
             is_remainder: false,
+            is_outdated: false,
         }
     }
 
@@ -272,6 +275,16 @@ impl Scoreboard {
 
     pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut Entry> {
         self.entries.get_mut(at)
+    }
+
+    /// Returns how many of the entries beside entry `at` have arrived, beyond the first gap.
+    pub(super) fn delivered_neighbours(&self, at: usize) -> usize {
+        let has_arrived = |at: usize| {
+            at > self.head
+                && self.get(at).is_some_and(|entry| entry.delivered != Delivered::Nothing)
+        };
+        let before = at.checked_sub(1).is_some_and(has_arrived);
+        usize::from(before) + usize::from(has_arrived(at + 1))
     }
 
     /// Returns the place of the newest entry.

@@ -20,7 +20,7 @@ const TOTALS: &str = "frames bytes duration_s start_s tcp_packets udp_packets sk
 
 const REORDERING: &str = "packets reordered ratio mean_extent max_extent extent_at_least_3 \
     late_time n_reordered free_runs mean_free_run free_run_variation density buffer_density in_turn \
-    hold_ms";
+    hold_ms replay cutoffs";
 
 #[test]
 fn the_keys_of_the_json_are_stable() {

@@ -3,6 +3,7 @@
 mod encapsulations;
 mod files;
 mod json;
+mod numbered;
 mod public;
 mod regressions;
 mod robustness;

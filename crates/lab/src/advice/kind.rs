@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use serde::Serialize;
 use unruffled_capture::Tunnel;
 
+use super::replay::ReplayAdvice;
 use super::role::Role;
 use crate::fit::Growth;
 use crate::text::for_shell;
@@ -25,6 +26,8 @@ pub enum Action {
     ReceiveBuffer,
     /// Capture again, with the information that this capture lacks.
     Capture,
+    /// Enlarge the replay window of a tunnel, which drops late packets.
+    ReplayWindow,
     /// Load the congestion control that distinguishes late packets from lost ones.
     Attach,
     /// Show what it does.
@@ -77,6 +80,18 @@ pub enum Advice {
         forwards: bool,
         /// The tunnel that carries the packets, if the capture shows one.
         tunnel: Option<Tunnel>,
+    },
+    /// Enlarge the replay window of a tunnel.
+    RaiseReplayWindow(ReplayAdvice),
+    /// Put the packets of a tunnel in order before its replay window.
+    ResequenceBeforeWindow {
+        /// The tunnel.
+        tunnel: Tunnel,
+    },
+    /// Put packets in order before a firewall or a receiver with room for few ranges.
+    ResequenceBeforeLimit {
+        /// The number of ranges that it keeps beyond the first gap.
+        limit: u32,
     },
     /// Disable timestamps, if neither remedy is possible.
     DisableTimestamps {
@@ -133,7 +148,10 @@ impl Advice {
             Self::Capture { .. } | Self::CaptureIntoFile => Action::Capture,
             Self::Attach { .. } => Action::Attach,
             Self::ShowStatus => Action::Status,
-            Self::Resequence { .. } => Action::Resequence,
+            Self::RaiseReplayWindow(_) => Action::ReplayWindow,
+            Self::Resequence { .. }
+            | Self::ResequenceBeforeWindow { .. }
+            | Self::ResequenceBeforeLimit { .. } => Action::Resequence,
             Self::DisableTimestamps { .. } => Action::Timestamps,
             Self::WriteReport { .. } => Action::Report,
             Self::CompareWritten { .. }
@@ -165,6 +183,11 @@ impl Advice {
                 let tunnel = tunnel.map_or(String::new(), |tunnel| format!(" --tunnel {tunnel}"));
                 format!("sudo unruffled resequence{forward}{tunnel}")
             }
+            Self::RaiseReplayWindow(replay) => replay.command().to_owned(),
+            Self::ResequenceBeforeWindow { tunnel } => {
+                format!("sudo unruffled resequence --tunnel {tunnel}")
+            }
+            Self::ResequenceBeforeLimit { .. } => "sudo unruffled resequence --forward".to_owned(),
             Self::DisableTimestamps { .. } => "sudo sysctl -w net.ipv4.tcp_timestamps=0".to_owned(),
             Self::WriteReport { capture } => {
                 format!("unruffled analyze {} --report slow.html", for_shell(capture))
@@ -215,6 +238,23 @@ impl Advice {
             }
             Self::ShowStatus => "see what it holds back while the transfer runs.",
             Self::Resequence { forwards, tunnel } => return resequence(*forwards, *tunnel),
+            Self::RaiseReplayWindow(replay) => return replay.text(),
+            Self::ResequenceBeforeWindow { tunnel } => {
+                return format!(
+                    "if this is {} and its window cannot be larger: on the host where it ends, put its packets \
+                     in order before the window (Linux; the command says what is missing). It runs until \
+                     Ctrl-C, which undoes it.",
+                    tunnel.name()
+                );
+            }
+            Self::ResequenceBeforeLimit { limit } => {
+                return format!(
+                    "give the firewall, or the receiver, room for more than {limit} ranges out of order. Where it \
+                     has no setting, put packets in order on a gateway before it (Linux; the command says \
+                     what is missing). It runs until Ctrl-C, which undoes it. `attach` does not help, since \
+                     the packets are lost."
+                );
+            }
             Self::DisableTimestamps { at: Role::Sender | Role::Gateway } => {
                 "only if `attach` is refused, and the receiver cannot have `resequence`: do without timestamps. \
                  Packets are late by much less than a round trip, where that was faster in races. `=1` \

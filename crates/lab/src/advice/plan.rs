@@ -2,10 +2,13 @@
 
 use std::net::IpAddr;
 
-use unruffled_capture::{Cause, Direction, Place, is_blurred, is_closed, is_enough, is_truncated};
+use unruffled_capture::{
+    Cause, Direction, Place, is_blurred, is_closed, is_enough, is_truncated, replay_window,
+};
 
 use super::kind::{Action, Advice, CaptureReason, NEW_CAPTURE};
 use super::remedy::is_late_here;
+use super::replay::ReplayAdvice;
 use super::role::Role;
 use super::step::{Site, Step};
 use crate::fit::{self, Growth};
@@ -40,7 +43,7 @@ pub fn plan(name: &str, transfers: &[Transfer<'_>], written: Option<&Written>) -
     }
     let slowed: Vec<(usize, &Transfer<'_>)> = (1..)
         .zip(transfers)
-        .filter(|(_, t)| t.verdict.cause == Cause::Reordering && !lacks_sack(t.direction))
+        .filter(|(_, t)| t.verdict.cause.is_reordering() && !lacks_sack(t.direction))
         .collect();
     let costly = slowed.iter().filter(|(_, transfer)| !costs_little(transfer));
     plan.disable_timestamps(costly.map(|(number, transfer)| (*number, transfer.direction)));
@@ -76,15 +79,20 @@ impl Plan {
     fn advise(&mut self, number: usize, transfer: &Transfer<'_>) {
         let direction = transfer.direction;
         match transfer.verdict.cause {
-            Cause::Reordering if lacks_sack(direction) => {
+            cause if cause.is_reordering() && lacks_sack(direction) => {
                 self.on(Advice::EnableSack, Role::Receiver, number, direction);
                 self.on(Advice::EnableSack, Role::Sender, number, direction);
                 self.capture(CaptureReason::Sack, captured_end(direction), number, direction);
             }
-            Cause::Reordering => {
+            Cause::Reordering | Cause::Paws => {
                 self.attach(number, transfer);
                 self.on(Advice::ShowStatus, Role::Sender, number, direction);
                 self.resequence(number, transfer);
+            }
+            Cause::ReplayWindow => self.replay_window(number, transfer),
+            Cause::Ranges => {
+                let limit = direction.loss_evidence.ranges.limit;
+                self.on(Advice::ResequenceBeforeLimit { limit }, Role::Receiver, number, direction);
             }
             Cause::ReceiverWindow => {
                 let advice = receiver_advice(direction);
@@ -124,6 +132,19 @@ impl Plan {
             None => growth,
         };
         self.on(Advice::Attach { growth }, Role::Sender, number, transfer.direction);
+    }
+
+    /// Adds the settings of the tunnel whose replay window drops late packets, and the resequencer before
+    /// that window.
+    fn replay_window(&mut self, number: usize, transfer: &Transfer<'_>) {
+        let direction = transfer.direction;
+        let Some(cutoff) = replay_window(direction) else { return };
+        let replay = ReplayAdvice { window: cutoff.window, tunnel: transfer.tunnel };
+        self.on(Advice::RaiseReplayWindow(replay), Role::Receiver, number, direction);
+        if let Some(tunnel) = replay.readable_tunnel() {
+            let advice = Advice::ResequenceBeforeWindow { tunnel };
+            self.on(advice, Role::Receiver, number, direction);
+        }
     }
 
     /// Adds the resequencer at the receiver, and on the gateway where the capture was made if packets

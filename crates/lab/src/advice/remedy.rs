@@ -24,7 +24,7 @@ pub enum Remedy {
 /// not slow the transfer, if the place of the capture is unknown, or if packets lost their order only
 /// after they had passed it.
 pub fn remedy_here(direction: &Direction, cause: Cause) -> Option<Remedy> {
-    if cause != Cause::Reordering {
+    if !cause.is_reordering() {
         return None;
     }
     match direction.place {
@@ -45,7 +45,7 @@ pub(super) fn is_late_here(direction: &Direction) -> bool {
 /// transfer.
 pub(crate) fn in_words(direction: &Direction, cause: Cause) -> Option<&'static str> {
     let text = match (remedy_here(direction, cause), direction.place) {
-        _ if cause != Cause::Reordering => return None,
+        _ if !cause.is_reordering() => return None,
         (Some(Remedy::Attach), _) => {
             "This host is the sender, where `attach` is the remedy; at the receiver it is `resequence`. \
              One of them is enough."

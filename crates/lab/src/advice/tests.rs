@@ -1,14 +1,17 @@
 use std::net::IpAddr;
 
-use unruffled_capture::{Analysis, Cause, Direction, Limit, Place, Sureness, Verdict};
+use unruffled_capture::{Analysis, Cause, Cutoff, Direction, Limit, Place, Sureness, Verdict};
 
 use super::*;
 use crate::analysis::tests::captured;
 use crate::fit::{Cost, Growth};
 use crate::transfer::{price, transfers};
 
-const CAUSES: [Cause; 8] = [
+const CAUSES: [Cause; 11] = [
     Cause::Reordering,
+    Cause::Paws,
+    Cause::ReplayWindow,
+    Cause::Ranges,
     Cause::Impatience,
     Cause::Loss,
     Cause::ReceiverWindow,
@@ -99,11 +102,11 @@ fn each_step_is_a_command_for_the_host_on_which_it_helps() {
             }
         }
         let expected: &[Action] = match (cause, place) {
-            (Cause::Reordering, Place::Sender | Place::Unknown) => {
+            (Cause::Reordering | Cause::Paws, Place::Sender | Place::Unknown) => {
                 &[Action::Attach, Action::Status, Action::Resequence, Action::Compare]
             }
             // The remedy at the receiver comes first.
-            (Cause::Reordering, Place::Receiver) => &[
+            (Cause::Reordering | Cause::Paws, Place::Receiver) => &[
                 Action::Resequence,
                 Action::Attach,
                 Action::Status,
@@ -111,13 +114,14 @@ fn each_step_is_a_command_for_the_host_on_which_it_helps() {
                 Action::Compare,
             ],
             // The capture was made before the packets lost their order.
-            (Cause::Reordering, Place::Between) => &[
+            (Cause::Reordering | Cause::Paws, Place::Between) => &[
                 Action::Attach,
                 Action::Status,
                 Action::Resequence,
                 Action::Report,
                 Action::Compare,
             ],
+            (Cause::Ranges, _) => &[Action::Resequence],
             (Cause::ReceiverWindow, _) => &[Action::ReceiveBuffer],
             (Cause::Unknown, Place::Receiver | Place::Between | Place::Unknown) => {
                 &[Action::Capture]
@@ -333,4 +337,35 @@ fn json_has_a_step_with_its_text_and_its_command() {
     assert!(steps.contains(expected), "{steps}");
     let expected = r#"{"action":"report","host":null,"role":null,"captured_here":null,"transfers":[1],"text":"If others run the sender: a page that shows them what slows it.","command":"unruffled analyze c --report slow.html"}"#;
     assert!(steps.contains(expected), "{steps}");
+}
+
+/// Each window has a setting, or a program with a larger one.
+#[test]
+fn a_replay_window_is_made_larger_or_its_packets_are_put_in_order_before_it() {
+    let cases = [
+        (32, "charon.replay_window = 4096", Some("esp")),
+        (64, "--replay-window 4096 60", Some("openvpn")),
+        (128, "libsrtp `window_size = 4096`", None),
+        (256, "tinc 1.1 has `ReplayWindow = 512`", None),
+        (1024, "boringtun drops from 1024 behind on", Some("wireguard")),
+        (4096, "the largest window of ESP in Linux", Some("esp")),
+        (8129, "wireguard-go from 8129", Some("wireguard")),
+    ];
+    for (window, setting, tunnel) in cases {
+        let cut_off = |direction: &mut Direction| {
+            let cutoff = Cutoff { window, expected: 50.0, arrived: 0, ..Cutoff::default() };
+            direction.place = Place::Receiver;
+            direction.reordering_here.cutoffs = vec![cutoff];
+            direction.losses.lost = 60;
+        };
+        let steps = planned("c", &[&cut_off], Cause::ReplayWindow);
+        assert!(steps[0].advice.text().contains(setting), "{window}: {}", steps[0].advice.text());
+        assert_eq!(host(&steps[0]), Some(RECEIVER.into()));
+        let expected: Vec<_> = tunnel
+            .iter()
+            .map(|name| format!("sudo unruffled resequence --tunnel {name}"))
+            .collect();
+        let commands: Vec<_> = steps[1..].iter().map(|step| step.advice.command()).collect();
+        assert_eq!(commands, expected, "{window}");
+    }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use unruffled_capture::{Analysis, Place, Tunnel, Verdict};
 
 use crate::advice::{self, Remedy, Step};
-use crate::fit::{Cost, Losses};
+use crate::fit::{Cost, LimitCost, Losses};
 use crate::transfer::Transfer;
 
 /// Returns one JSON object: the analysis, and what slowed each transfer.
@@ -36,6 +36,7 @@ pub fn json(
         advice: Vec<String>,
         cost: Option<&'a Cost>,
         no_cost: Option<String>,
+        limit_cost: Option<&'a LimitCost>,
         remedy_here: Option<Remedy>,
         tunnel: Option<Tunnel>,
     }
@@ -53,6 +54,7 @@ pub fn json(
             .as_ref()
             .and_then(|cost| cost.as_ref().err())
             .map(|error| error.to_string()),
+        limit_cost: transfer.limit_cost.as_ref().and_then(|cost| cost.as_ref().ok()),
         remedy_here: advice::remedy_here(transfer.direction, transfer.verdict.cause),
         tunnel: transfer.tunnel,
     });

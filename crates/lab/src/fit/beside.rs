@@ -28,7 +28,7 @@ impl Beside {
         let bps = other.traffic.goodput_bps * share;
         self.transfers += share;
         match cause {
-            Cause::Reordering => self.slowed_bps += bps,
+            Cause::Reordering | Cause::Paws => self.slowed_bps += bps,
             _ => self.steady_bps += bps,
         }
     }

@@ -27,7 +27,7 @@ const MIN_CROWDING: f64 = 0.25;
 const MIN_USED_SHARE: f64 = 0.8;
 
 /// The sender that simulates `unruffled attach`.
-const ATTACHED: &str = "unruffled";
+pub(super) const ATTACHED: &str = "unruffled";
 
 /// The sender that simulates `unruffled attach --growth bbr`.
 const ATTACHED_BBR: &str = "unruffled+bbr";
@@ -36,16 +36,16 @@ const ATTACHED_BBR: &str = "unruffled+bbr";
 const MIN_GROWTH_RATIO: f64 = 1.2;
 
 /// The key of the fitted path that simulates `unruffled resequence` at the receiver.
-const RESEQUENCE: &str = "link.measured.resequence=true";
+pub(super) const RESEQUENCE: &str = "link.measured.resequence=true";
 
 /// The keys of a connection with timestamps, and of a receiver that discards segments by them.
 const TIMESTAMPS: [&str; 2] = ["tcp.timestamps=true", "tcp.paws=true"];
 
 /// The largest ratio of simulated and captured goodput of a good fit.
-const GOOD_RATIO: f64 = 1.15;
+pub(super) const GOOD_RATIO: f64 = 1.15;
 
 /// The largest ratio at which the fit has any meaning.
-const MAX_RATIO: f64 = 2.0;
+pub(super) const MAX_RATIO: f64 = 2.0;
 
 /// The smallest difference of two shares that are reported separately.
 const MIN_SHARE_DIFFERENCE: f64 = 0.05;
@@ -126,7 +126,7 @@ pub fn cost(
     beside: &Beside,
     cancel: &CancellationToken,
 ) -> Result<Cost, FitError> {
-    if cause != Cause::Reordering {
+    if !cause.is_reordering() {
         return Err(FitError::NotReordered);
     }
     if direction.reordering().late_time.is_none() {
@@ -198,7 +198,11 @@ pub fn cost(
     let sureness = if near { Sureness::Probable } else { Sureness::Possible };
     let decided = match fit.losses.decision {
         LossOrigin::Path => Some(false),
-        LossOrigin::Queue | LossOrigin::Reordering | LossOrigin::None => Some(true),
+        LossOrigin::Queue
+        | LossOrigin::Reordering
+        | LossOrigin::ReplayWindow
+        | LossOrigin::Ranges
+        | LossOrigin::None => Some(true),
         LossOrigin::Undecided => None,
     }
     .filter(|_| open);
@@ -279,7 +283,7 @@ pub fn cost(
 }
 
 /// Fits a path for each sender, and returns the fit whose goodput is nearest to the captured one.
-fn nearest(
+pub(super) fn nearest(
     name: &str,
     direction: &Direction,
     losses: &Losses,

@@ -5,7 +5,7 @@
 //! lost. The first kind requires a path with losses, the others one without.
 
 use serde::Serialize;
-use unruffled_capture::{Direction, Place};
+use unruffled_capture::{Direction, Place, range_limit, replay_window};
 
 /// The origin of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -19,6 +19,10 @@ pub enum LossOrigin {
     Queue,
     /// Reordering: the receiver discarded packets that a retransmission had overtaken.
     Reordering,
+    /// A replay window on the way, which dropped packets that came late.
+    ReplayWindow,
+    /// The receiver, or a firewall before it, which had no room for more ranges beyond a gap.
+    Ranges,
     /// The capture does not show the origin.
     Undecided,
 }
@@ -40,6 +44,8 @@ impl Losses {
             LossOrigin::Path => "The losses are the path's",
             LossOrigin::Queue => "The losses are its queue's",
             LossOrigin::Reordering => "The losses are reordering's doing",
+            LossOrigin::ReplayWindow => "The losses are a replay window's",
+            LossOrigin::Ranges => "The losses are those of a limit on ranges",
             LossOrigin::Undecided => "Whose doing the losses are is undecided",
         };
         let mut evidence = self.evidence.chars();
@@ -49,7 +55,7 @@ impl Losses {
 
     /// Returns whether it is likelier that only the queue of the path drops packets.
     pub fn lossless(&self) -> bool {
-        matches!(self.decision, LossOrigin::None | LossOrigin::Queue | LossOrigin::Reordering)
+        !matches!(self.decision, LossOrigin::Path | LossOrigin::Undecided)
     }
 }
 
@@ -85,6 +91,20 @@ pub fn losses(direction: &Direction) -> Losses {
     let (lost, seen) = (direction.losses.lost, &direction.loss_evidence);
     if lost == 0 {
         return decide(LossOrigin::None, "No retransmission was needed.".to_owned());
+    }
+    if let Some(ranges) = range_limit(direction) {
+        let evidence = format!(
+            "The receiver holds up to {} ranges beyond the first gap, and hardly ever more.",
+            ranges.limit
+        );
+        return decide(LossOrigin::Ranges, evidence);
+    }
+    if let Some(cutoff) = replay_window(direction) {
+        let evidence = format!(
+            "{} packets came {} or more behind the newest one, where {:.0} were to be expected.",
+            cutoff.arrived, cutoff.window, cutoff.expected
+        );
+        return decide(LossOrigin::ReplayWindow, evidence);
     }
     let share = |part: u64| part as f64 / lost as f64;
     let late = direction.reordering().reordered;

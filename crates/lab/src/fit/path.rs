@@ -1,6 +1,6 @@
 //! The properties of a path that a capture shows, and the scenario made from them.
 
-use unruffled_capture::{Direction, RoundRobin};
+use unruffled_capture::{Direction, RoundRobin, range_limit, replay_window};
 
 use crate::error::FitError;
 
@@ -41,9 +41,30 @@ pub(super) struct Measured {
     /// The number of packets after which a late one comes, if late packets come at regular
     /// intervals.
     pub(super) turn: Option<RoundRobin>,
+    /// What drops late packets at the end of the path.
+    pub(super) limit: Option<ExitLimit>,
     /// Whether the sender's window grows by the acknowledged octets (RFC 3465), as in Linux, and
     /// not by acknowledgements.
     counts_bytes: bool,
+}
+
+/// What drops late packets at the end of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ExitLimit {
+    /// A replay window of so many packets.
+    ReplayWindow(u64),
+    /// Room for so many ranges beyond the first gap.
+    Ranges(u32),
+}
+
+impl ExitLimit {
+    /// Returns the key of a link for this limit.
+    fn key(self) -> String {
+        match self {
+            Self::ReplayWindow(window) => format!("replay_window = {window}\n"),
+            Self::Ranges(ranges) => format!("ranges = {ranges}\n"),
+        }
+    }
 }
 
 /// The losses of a path besides those of its queue.
@@ -114,9 +135,20 @@ pub(super) fn measured(direction: &Direction) -> Result<Measured, FitError> {
         None => spacing_ms / (1.0 - late.ratio).max(0.1),
     };
     let times = late.late_time.as_ref();
-    let lateness_ms = times.map_or(Vec::new(), |times| {
-        times.percentiles_ms.iter().step_by(2).map(|ms| ms + overtaken_ms).collect()
-    });
+    let seen_ms: Vec<f64> =
+        times.map_or(Vec::new(), |times| times.percentiles_ms.iter().step_by(2).copied().collect());
+    // What a window dropped was late as well.
+    let cutoff = replay_window(direction);
+    let (late_ratio, late_ms) = match &cutoff {
+        Some(cutoff) => (cutoff.late_ratio, cutoff.late_ms.clone()),
+        None => (late.ratio, seen_ms),
+    };
+    let lateness_ms = late_ms.into_iter().map(|ms| ms + overtaken_ms).collect();
+    let limit = match (range_limit(direction), &cutoff) {
+        (Some(ranges), _) => Some(ExitLimit::Ranges(ranges.limit)),
+        (None, Some(cutoff)) => Some(ExitLimit::ReplayWindow(cutoff.window)),
+        (None, None) => None,
+    };
     // The minimum round trip may be that of a handshake with small packets.
     let of_data = samples.is_none_or(|s| s.percentiles_ms[0] < rtt_ms + spacing_ms / 2.0);
     // The packet time of a path that was not filled has only an upper bound.
@@ -127,8 +159,9 @@ pub(super) fn measured(direction: &Direction) -> Result<Measured, FitError> {
         delay_ms: ((rtt_ms - sending_ms) / 2.0).max(0.001),
         queue,
         window: window.clamp(2, 1_000_000),
-        late: late.ratio,
+        late: late_ratio,
         lateness_ms,
+        limit,
         turn: late.in_turn,
         counts_bytes: true,
     })
@@ -196,6 +229,7 @@ pub(super) fn scenario(name: &str, direction: &Direction, path: &Measured, loss:
         path.delay_ms,
         path.queue,
     );
+    text += &path.limit.map_or_else(String::new, ExitLimit::key);
     text += &lateness(path);
     text += &lost(loss);
     text

@@ -19,7 +19,7 @@ use crate::run;
 use unruffled_scenario::Scenario;
 
 /// The sender that is simulated to judge how well a path fits: today's Linux.
-pub const OBSERVED: &str = "rack+cubic";
+pub const OBSERVED: &str = "linux";
 
 /// The number of corrections of the share of late packets.
 const ROUNDS: usize = 2;
@@ -179,7 +179,7 @@ pub fn is_long_enough(direction: &Direction) -> bool {
 /// standard errors, the square root of their number.
 fn candidates(direction: &Direction, path: &Measured, blamed: LossOrigin) -> Vec<Loss> {
     let losses = &direction.losses;
-    if losses.lost == 0 {
+    if losses.lost == 0 || path.limit.is_some() {
         return vec![Loss::None];
     }
     let windows = &direction.windows;

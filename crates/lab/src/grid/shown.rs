@@ -6,7 +6,7 @@ use unruffled_units::count;
 
 use super::plan::Value;
 use super::sweep::Sweep;
-use crate::metric::METRICS;
+use crate::metric::{Metric, metrics};
 use crate::record::RunRow;
 use crate::statistics::quantile;
 use crate::table::{Cells, for_columns, lines};
@@ -71,7 +71,7 @@ impl Serialize for PointRow<'_> {
         map.serialize_entry("scenario", &self.row.scenario)?;
         map.serialize_entry("variant", &self.row.variant)?;
         map.serialize_entry("seed", &self.row.seed)?;
-        for metric in &METRICS {
+        for metric in metrics([self.row]) {
             map.serialize_entry(metric.name, &metric.of(self.row))?;
         }
         map.end()
@@ -163,11 +163,14 @@ impl Sweep {
         let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
         let head = ["point"].into_iter().chain(plan.keys().iter().map(String::as_str));
         let head = head.chain(["scenario", "variant", "seed"]);
-        let head = head.chain(METRICS.iter().map(|metric| metric.name));
+        let metrics: Vec<Metric> = self.with_rows(|rows| metrics(rows.iter().flatten()));
+        let head = head.chain(metrics.iter().map(|metric| metric.name));
         writer.write_record(head).expect("memory takes every write");
         self.each(|PointRow { point, values, row, .. }| {
             let cells: Vec<&Value> = values.iter().map(|values| &values[point]).collect();
-            writer.serialize((point, cells, row)).expect("rows are flat, memory takes all");
+            let run = (&row.scenario, &row.variant, row.seed);
+            let numbers: Vec<_> = metrics.iter().map(|metric| metric.of(row)).collect();
+            writer.serialize((point, cells, run, numbers)).expect("memory takes every write");
         });
         text::of_csv(writer)
     }

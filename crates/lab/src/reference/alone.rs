@@ -176,7 +176,8 @@ fn calm_links(scenario: &mut Scenario, crossed: &[f64]) {
             calm.varying.take_if(|varying| matches!(varying, Varying::Trace(_)));
         }
         let name = link.name_of(direction);
-        NetLink { name, ends, both_ways: false, link: calm, resequence: None }
+        let (resequence, replay_from) = (None, None);
+        NetLink { name, ends, both_ways: false, link: calm, resequence, replay_from }
     });
     scenario.network.links = one_way.collect();
     for hop in &mut scenario.network.access {
@@ -193,7 +194,7 @@ fn loses(scenario: &Scenario, group: &Traffic, ways: &Ways, most: u64) -> bool {
     let small = |queue: u32| others || u64::from(queue) < most;
     let full = |link: &LinkConfig| link.red.is_some() || link.queue.is_some_and(small);
     let loses = |link: &LinkConfig| {
-        full(link) || link.exit.may_drop() || link.impairments.iter().any(may_lose)
+        full(link) || link.may_drop_at_exit() || link.impairments.iter().any(may_lose)
     };
     let links = directed(scenario).into_iter().zip(&ways.crossed);
     links.filter(|(_, share)| **share > 0.0).any(|((link, _), _)| loses(&link.link))

@@ -13,7 +13,7 @@ use super::page::{page, style};
 use super::palette::LATE;
 use super::plot::{self, Axes};
 use crate::advice::{Step, for_largest, remedy_in_words};
-use crate::analysis::{heads, place, row, tunnel_order, udp_row};
+use crate::analysis::{heads, numbered_ends, place, row, tunnel_order, udp_row};
 use crate::text::grouped;
 use crate::transfer::Transfer;
 
@@ -92,7 +92,9 @@ fn tunnels(analysis: &Analysis) -> Vec<String> {
         let ends = format!("{} tunnel, {} to {}", tunnel.name(), pair.client, pair.server);
         tunnel_order(pair, tunnel).into_iter().map(move |line| format!("{ends}: {line}"))
     });
-    lines.collect()
+    let flows = analysis.numbered.iter().take(MAX_LISTED);
+    let numbered = flows.map(|flow| format!("{}: {}", numbered_ends(flow), flow.verdict.text));
+    lines.chain(numbered).collect()
 }
 
 /// Returns the data of the charts of a transfer, for the script.

@@ -19,7 +19,7 @@ pub struct Look {
 
 /// The senders of the table and the most common ones of the kernel, each with its colours in light
 /// and in dark mode.
-const SENDERS: [(&str, u32, u32); 34] = [
+const SENDERS: [(&str, u32, u32); 35] = [
     ("reno", 0x755FC6, 0x867EC6),
     ("newreno", 0x9B5164, 0xBF8A91),
     ("sack", 0xCB3FB5, 0xD24EAF),
@@ -54,6 +54,7 @@ const SENDERS: [(&str, u32, u32); 34] = [
     ("kernel-reno", 0x266C2E, 0x8CC285),
     ("kernel-bbr", 0x8074B0, 0x9F92C3),
     ("kernel-unruffled", 0xA666FE, 0x9963F0),
+    ("linux", 0x6005FF, 0x3456FD),
 ];
 
 /// The colours of names that are not in the table, such as another congestion control of the kernel,
@@ -72,10 +73,11 @@ pub const OTHERS: [(u32, u32); 10] = [
 ];
 
 /// The colours that added parts mix into the colour of a sender.
-const PARTS: [(&str, u32, u32); 6] = [
+const PARTS: [(&str, u32, u32); 7] = [
     ("bbr", 0x5A0030, 0xFFC0DC),
     ("bbr3", 0x203A00, 0xD8F5B0),
     ("cubic", 0x0A0C10, 0xFFFFFF),
+    ("linux-cubic", 0x00325A, 0xB8DCFF),
     ("westwood", 0x5A2A00, 0xFFD9A8),
     ("eifel", 0x30006A, 0xD9C2FF),
     ("f-rto", 0x003A3A, 0xB0F5EC),

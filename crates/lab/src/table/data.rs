@@ -3,23 +3,32 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use unruffled_measure::{FlowRecord, LinkRecord, RunRecord};
 
-use crate::metric::{ECN_METRICS, EXIT_METRICS, GOODPUT, Metric};
+use crate::metric::{ECN_METRICS, EXIT_METRICS, GOODPUT, Metric, metrics};
 use crate::record::{Beside, Comparison, RunRow, VariantRuns};
 use crate::statistics::Estimate;
 use crate::summary::{MEANS, Summary, reference_in_words, summaries};
 use crate::text::of_csv;
 
 /// Returns the runs as CSV: a header with the names of the run and of
-/// [`METRICS`](crate::metric::METRICS), then a line for each run.
+/// [`metrics`], then a line for each run.
 pub fn csv(comparison: &Comparison) -> String {
     rows_csv(&comparison.variants)
 }
 
 /// Returns the runs of these variants as CSV.
 pub(crate) fn rows_csv<'a>(variants: impl IntoIterator<Item = &'a VariantRuns>) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for row in variants.into_iter().flat_map(|v| &v.rows) {
-        writer.serialize(row).expect("rows are flat, and memory takes every write");
+    let rows: Vec<&RunRow> = variants.into_iter().flat_map(|v| &v.rows).collect();
+    let metrics = metrics(rows.iter().copied());
+    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+    if !rows.is_empty() {
+        let names = metrics.iter().map(|metric| metric.name);
+        let head = ["scenario", "variant", "seed"].into_iter().chain(names);
+        writer.write_record(head).expect("memory takes every write");
+    }
+    for row in rows {
+        let run = (&row.scenario, &row.variant, row.seed);
+        let numbers: Vec<_> = metrics.iter().map(|metric| metric.of(row)).collect();
+        writer.serialize((run, numbers)).expect("memory takes every write");
     }
     of_csv(writer)
 }

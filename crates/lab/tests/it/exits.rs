@@ -76,3 +76,30 @@ fn drops_at_the_far_end_are_counted_by_link_and_by_flow() {
         );
     }
 }
+
+/// The built-in `ecmp` has a window of 64 packets behind two paths in turns. Where the tunnel begins in front of
+/// them, late packets are behind; where it begins behind them, none is.
+#[test]
+fn a_tunnel_over_two_ways_drops_what_one_behind_them_does_not() {
+    let over = compared("ecmp", &[]);
+    let behind = compared("ecmp", &["tunnel-end.replay_from=far"]);
+    let drops =
+        |comparison: &Comparison| row(comparison).flow.exits.map(|exits| exits.replay_drops);
+    assert!(drops(&over).is_some_and(|drops| drops > 10), "{:?}", drops(&over));
+    assert_eq!(drops(&behind), Some(0));
+    let goodput = |comparison: &Comparison| row(comparison).flow.goodput_bps;
+    assert!(goodput(&over) < 0.6 * goodput(&behind), "{}", goodput(&over));
+}
+
+#[test]
+fn fragments_that_are_far_apart_are_counted_by_themselves() {
+    let limited = recorded("few-late", &["bottleneck.fragments.mtu=1400"]);
+    let exits = limited.flows[0].exits.expect("the link drops");
+    let link = limited.link("bottleneck").expect("the link");
+    assert!(exits.fragment_drops > 0, "{exits:?}");
+    assert_eq!((exits.replay_drops, exits.range_drops), (0, 0));
+    assert_eq!(link.fragment_drops, exits.fragment_drops);
+    assert_eq!(limited.flows[0].path.dropped_segments, exits.fragment_drops + link.dropped_packets);
+    let free = ["bottleneck.fragments.mtu=1400", "bottleneck.fragments.max_distance=0"];
+    assert_eq!(recorded("few-late", &free).flows[0].exits, None);
+}

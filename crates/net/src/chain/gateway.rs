@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use unruffled_path::{Applies, Arrival, Exit, Leaving, LinkConfig, Piece, Span};
+use unruffled_path::{Applies, Arrival, Exit, Leaving, Link, LinkConfig, Outcome, Piece, Span};
 use unruffled_resequence::{Config, Counters, Packet, Protocol, Resequencer, Role};
 use unruffled_units::Instant;
 
@@ -33,13 +33,19 @@ impl<T> Gateway<T> {
         Some(Self { exit, resequencer, leaving: VecDeque::new(), latest: Instant::ZERO })
     }
 
-    /// Takes a packet that arrives at `at`, and returns the time at which packets are released. `number` is
-    /// the packet's number on the link, and the number of packets for which it waits. A packet without
-    /// `facts` passes the resequencer at once.
+    /// Records the arrivals of the fragments of the packet that was offered to `link` last; see [`Exit::expect`].
+    pub(super) fn expect(&mut self, link: &Link, outcome: &Outcome, now: Instant) {
+        if let Some(exit) = &mut self.exit {
+            exit.expect(link, outcome, now);
+        }
+    }
+
+    /// Takes a packet that arrives at `at`, and returns the time at which packets are released. `arrival` lacks
+    /// its piece. A packet without `facts` passes the resequencer at once.
     pub(super) fn arrive(
         &mut self,
         facts: Option<Packet>,
-        (number, late_by): (u64, u32),
+        arrival: Arrival,
         packet: T,
         at: Instant,
     ) -> Instant {
@@ -47,8 +53,7 @@ impl<T> Gateway<T> {
         match &mut self.exit {
             Some(exit) => {
                 let piece = if exit.reads_pieces() { facts.as_ref().and_then(piece) } else { None };
-                let arrival = Arrival { number, late_by, piece };
-                exit.handle(arrival, (facts, packet), self.latest);
+                exit.handle(Arrival { piece, ..arrival }, (facts, packet), self.latest);
                 self.leave_exit();
             }
             None => self.resequence(facts, packet),

@@ -4,7 +4,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use unruffled_path::{Applies, Chooser, ConfigError, Direction, Link, Route};
 
-use super::{Carried, Chain, Gateway, Hop, Source, Step, Traffic, Ways, index};
+use super::{Carried, Chain, Gateway, Hop, Source, Step, Traffic, Tunnels, Ways, index};
 use crate::Paths;
 
 /// Origin of the packets of a link.
@@ -80,6 +80,7 @@ impl<P: Carried> Chain<P> {
                 && usage[next].feeder == Feeder::Only(step.link);
         }
         Ok(Self {
+            tunnels: Tunnels::new(&paths.tunnels, &steps),
             hops,
             gateways,
             steps,

@@ -4,11 +4,13 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use unruffled_net::{DirectedLink, Paths, Report, SeededLink, SourceRoutes};
+use unruffled_net::{Counts, DirectedLink, Paths, Report, SeededLink, SourceRoutes};
 use unruffled_path::{
-    Advance, Applies, Chosen, Direction, Distribution, Exit, ExitConfig, Impairment, Leaving, Link,
-    LinkConfig, ReplayWindow, Trace, Varying, Verdict,
+    Advance, Applies, Change, Changes, Chosen, Direction, Distribution, Exit, ExitConfig,
+    Fragments, Impairment, Leaving, Link, LinkConfig, ReplayWindow, Trace, Varying, Verdict,
+    WorkerChoice, Workers,
 };
+use unruffled_units::Rate;
 
 use crate::common::{Arrival, at, hop, pair, pair_of, send};
 
@@ -169,7 +171,11 @@ fn the_emulator_drops_the_packets_that_the_simulated_replay_window_drops() {
     arrivals.sort();
     let mut exit = Exit::new(&hop.link, Direction::Forward).expect("has a window");
     for (at, number) in arrivals {
-        exit.handle(unruffled_path::Arrival { number, late_by: 0, piece: None }, (), at);
+        exit.handle(
+            unruffled_path::Arrival { number, late_by: 0, piece: None, tunnel_number: None },
+            (),
+            at,
+        );
     }
     let leaving = std::iter::from_fn(|| exit.poll());
     let expected = leaving.filter(|l| matches!(l, Leaving::Dropped(..))).count() as u64;
@@ -203,7 +209,11 @@ fn the_emulator_lets_as_many_packets_overtake_as_the_simulated_link() {
             let now = unruffled_units::Instant::from_nanos(u64::from(n) * 500_000);
             let late_by = link.offer(1000, Direction::Forward, now).late_by;
             let number = link.offered();
-            exit.handle(unruffled_path::Arrival { number, late_by, piece: None }, n, now);
+            exit.handle(
+                unruffled_path::Arrival { number, late_by, piece: None, tunnel_number: None },
+                n,
+                now,
+            );
             expected.extend(std::iter::from_fn(|| exit.poll()));
         }
         exit.handle_timeout(unruffled_units::Instant::MAX);
@@ -219,6 +229,165 @@ fn the_emulator_lets_as_many_packets_overtake_as_the_simulated_link() {
         let same = numbers(&arrivals).iter().zip(&expected).filter(|(a, b)| a == b).count();
         assert!(same as f64 > 0.98 * f64::from(PACKETS), "{same} of {PACKETS}");
     }
+}
+
+/// Time from the start of the test at which each of the packets was sent. A packet that did not arrive was sent
+/// right after the one before it.
+fn sent_at(arrivals: &[Arrival], packets: u32) -> Vec<unruffled_units::Instant> {
+    let first = arrivals.iter().map(|a| a.at - a.took).min().expect("packets arrive");
+    let mut sent = vec![None; packets as usize];
+    for arrival in arrivals {
+        let since = (arrival.at - arrival.took).duration_since(first).as_nanos() as u64;
+        sent[arrival.number as usize] = Some(unruffled_units::Instant::from_nanos(since));
+    }
+    let mut last = unruffled_units::Instant::ZERO;
+    let known = |at: Option<unruffled_units::Instant>| {
+        last = at.map_or(last, |at| at.max(last));
+        last
+    };
+    sent.into_iter().map(known).collect()
+}
+
+/// Returns the numbers of packets that a simulated link delivers, in the order of their arrival, and of those
+/// that the far end drops.
+fn simulated(hop: &SeededLink, sent: &[unruffled_units::Instant]) -> (Vec<u32>, Vec<u32>) {
+    let mut link = Link::new(&hop.link, Direction::Forward, hop.seed).expect("makes sense");
+    let mut exit = Exit::new(&hop.link, Direction::Forward);
+    let mut arrivals = Vec::new();
+    for (&now, n) in sent.iter().zip(0..) {
+        let outcome = link.offer(1000, Direction::Forward, now);
+        if let Some(exit) = &mut exit {
+            exit.expect(&link, &outcome, now);
+        }
+        if let Verdict::Deliver(arrival) = outcome.verdict {
+            arrivals.push((arrival, n));
+        }
+    }
+    arrivals.sort();
+    let mut dropped = Vec::new();
+    let mut passes = |&(now, n): &(unruffled_units::Instant, u32)| {
+        let Some(exit) = &mut exit else { return true };
+        let number = u64::from(n) + 1;
+        let arrival =
+            unruffled_path::Arrival { number, late_by: 0, piece: None, tunnel_number: None };
+        exit.handle(arrival, (), now);
+        let passes = matches!(exit.poll(), Some(Leaving::Passes(())));
+        if !passes {
+            dropped.push(n);
+        }
+        passes
+    };
+    let passed = arrivals.iter().filter(|arrival| passes(arrival)).map(|(_, n)| *n).collect();
+    (passed, dropped)
+}
+
+/// Packets that crossed a link in the emulator, and what the simulated link does with packets that are sent at
+/// the same times.
+struct Compared {
+    arrivals: Vec<Arrival>,
+    counts: Counts,
+    /// Numbers of the packets that the simulated link delivers, in order.
+    expected: Vec<u32>,
+    /// Numbers of the packets that its far end drops.
+    dropped: Vec<u32>,
+}
+
+/// Sends packets over a link in the emulator and in the simulator.
+fn compared(hop: &SeededLink, packets: u32) -> Option<Compared> {
+    let pair = pair()?;
+    let emulator = pair.emulate(std::slice::from_ref(hop), None).expect("starts");
+    let arrivals = send(&pair, packets, Duration::from_micros(500));
+    let report = emulator.stop();
+    print_lateness(&report);
+    let (expected, dropped) = simulated(hop, &sent_at(&arrivals, packets));
+    Some(Compared { arrivals, counts: report.forward.counts, expected, dropped })
+}
+
+/// Asserts that at least 98 % of the packets arrive in the same places.
+fn assert_same_order(found: &[u32], expected: &[u32]) {
+    let same = found.iter().zip(expected).filter(|(a, b)| a == b).count();
+    let all = expected.len();
+    assert!(same as f64 > 0.98 * all as f64, "{same} of {all}");
+    let in_order = found.iter().zip(0..).filter(|(a, b)| **a == *b).count();
+    assert!(in_order < all / 2, "{in_order} of {all} arrive in their own places");
+}
+
+/// Batches of eight packets go to workers that take 0.1, 21.35 and 8.6 ms.
+#[test]
+fn the_emulator_hands_packets_to_workers_as_the_simulated_link() {
+    let us = unruffled_units::Duration::from_micros;
+    let workers = Workers {
+        delays: vec![us(100), us(21_350), us(8600)],
+        batch: 8,
+        coalesce: unruffled_units::Duration::ZERO,
+        jitter: None,
+        by: WorkerChoice::Packet,
+        gro: false,
+    };
+    let hop = hop(None, 1, vec![Impairment::Workers { workers, applies: Applies::Data }]);
+    let Some(Compared { arrivals, counts, expected, .. }) = compared(&hop, 2000) else { return };
+    assert_eq!((counts.delivered, arrivals.len(), expected.len()), (2000, 2000, 2000));
+    assert_same_order(&numbers(&arrivals), &expected);
+}
+
+/// The delay falls from 60.25 to 10 ms and rises again every 200 ms, so that packets overtake others.
+#[test]
+fn the_emulator_changes_rate_and_delay_as_the_simulated_link() {
+    let row = |at, mbps, delay_us| Change {
+        at: unruffled_units::Duration::from_millis(at),
+        rate: Rate::from_bps(mbps),
+        delay: unruffled_units::Duration::from_micros(delay_us),
+    };
+    let rows = vec![row(0, 40e6, 60_250), row(100, 80e6, 10_000)];
+    let every = unruffled_units::Duration::from_millis(200);
+    let table = Changes::new(rows, Some(every)).expect("is valid");
+    let link = LinkConfig { varying: Some(Varying::Table(table)), ..LinkConfig::default() };
+    let hop = SeededLink { link, resequence: None, seed: 1 };
+    let Some(Compared { arrivals, counts, expected, .. }) = compared(&hop, 2000) else { return };
+    assert_eq!((counts.delivered, arrivals.len(), expected.len()), (2000, 2000, 2000));
+    let overtaken = |order: &[u32]| {
+        let mut newest = 0;
+        let is_late = |n: &&u32| {
+            newest = newest.max(**n);
+            **n < newest
+        };
+        order.iter().filter(is_late).count()
+    };
+    let (found, wanted) = (overtaken(&numbers(&arrivals)), overtaken(&expected));
+    assert!(wanted > 300, "{wanted}");
+    let off = found.abs_diff(wanted) as f64 / wanted as f64;
+    assert!(off < 0.02, "{found} overtaken, {wanted} expected");
+}
+
+#[test]
+fn the_emulator_loses_and_reorders_the_packets_that_netem_does() {
+    let netem = "delay 30250us reorder 25% 50% loss 5%".parse().expect("netem's options");
+    let hop = hop(None, 1, vec![Impairment::Netem { netem, applies: Applies::Data }]);
+    let Some(Compared { arrivals, counts, expected, .. }) = compared(&hop, 2000) else { return };
+    let mut found = numbers(&arrivals);
+    assert!(counts.lost > 50, "{}", counts.lost);
+    assert_eq!(counts.lost + counts.delivered, 2000);
+    assert_same_order(&found, &expected);
+    found.sort_unstable();
+    let mut expected = expected;
+    expected.sort_unstable();
+    assert_eq!(found, expected, "the same packets are lost");
+}
+
+/// Packets of 1000 octets are fragments of 596 and 424. Exp(30 ms) are 120 fragments on average.
+#[test]
+fn the_emulator_loses_the_packets_whose_simulated_fragments_are_far_apart() {
+    let delay = Distribution::Exponential { mean: unruffled_units::Duration::from_millis(30) };
+    let late = Impairment::Delay { fraction: 0.3, delay, applies: Applies::Data };
+    let mut hop = hop(None, 1, vec![late]);
+    hop.link.fragments = Some(Fragments::new(600));
+    let Some(Compared { arrivals, counts, dropped, .. }) = compared(&hop, 3000) else { return };
+    assert_eq!(counts.delivered, arrivals.len() as u64);
+    assert_eq!(counts.delivered + counts.fragment_drops, counts.offered);
+    let expected = dropped.len() as u64;
+    assert!(expected > 300, "{expected}");
+    let off = counts.fragment_drops.abs_diff(expected) as f64 / expected as f64;
+    assert!(off < 0.02, "{} dropped, {expected} expected", counts.fragment_drops);
 }
 
 #[test]
@@ -271,7 +440,7 @@ fn a_transfer_survives_a_link_that_data_and_acknowledgements_share() {
     });
     let source =
         SourceRoutes { port: 0, forward: vec![0, 1].into(), reverse: vec![2, 1, 3].into() };
-    let paths = Paths { links: links.to_vec(), sources: vec![source] };
+    let paths = Paths { links: links.to_vec(), sources: vec![source], tunnels: Vec::new() };
     let emulator = pair.emulate(paths, None).expect("starts");
     let listener = at(&pair.right, || TcpListener::bind((pair.right.v4, 80)).expect("a port"));
     let received = std::thread::scope(|scope| {

@@ -15,7 +15,7 @@ use crate::transmitter::Transmitter;
 /// let mark_above = Some(MarkAbove::Packets(1));
 /// let config = LinkConfig { rate: Rate::from_bps(8e6), mark_above, ..LinkConfig::default() };
 /// let mut link = Link::new(&config, Direction::Forward, 1)?;
-/// let packet = Packet { bytes: 1000, direction: Direction::Forward, ect: true };
+/// let packet = Packet { bytes: 1000, direction: Direction::Forward, ect: true, flow: 0 };
 /// let marked = [0, 1, 2].map(|_| link.offer_packet(packet, Instant::ZERO).marked);
 /// assert_eq!(marked, [false, false, true]);
 /// # Ok::<(), unruffled_path::ConfigError>(())

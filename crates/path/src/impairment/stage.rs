@@ -13,6 +13,8 @@ use crate::{ConfigError, Direction};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
     pub(crate) direction: Direction,
+    /// Flow of the packet; see [`Packet`](crate::Packet).
+    pub(crate) flow: u32,
     /// Size in octets.
     pub(crate) bytes: u32,
     /// Time at which the packet arrived at the link, or could be resent.
@@ -74,6 +76,11 @@ impl Stage {
         )
     }
 
+    /// Returns whether the effect depends on the flows of packets.
+    pub(crate) fn reads_flows(&self) -> bool {
+        matches!(&self.effect, Effect::Workers { pool } if pool.reads_flows())
+    }
+
     /// Returns whether the stage applies to a packet in `direction` that was ready at `ready`.
     fn applies_to(&self, direction: Direction, ready: Instant) -> bool {
         ready >= self.from && ready < self.until && self.applies.to(direction)
@@ -122,7 +129,7 @@ impl Stage {
                 *last = packet.departed.max(*last) + delay.draw(rng);
                 fate.shift += last.since(packet.departed);
             }
-            Effect::Workers { pool } => fate.shift += pool.delay(packet.departed, rng),
+            Effect::Workers { pool } => fate.shift += pool.delay(packet, rng),
             Effect::Netem { line } => line.enqueue(fate, packet.bytes, packet.departed, rng),
             Effect::Burst { coin, length, until } => {
                 if coin.sample(rng) && packet.departed >= *until {

@@ -35,7 +35,7 @@ fn passed(config: &ExitConfig, numbers: impl IntoIterator<Item = u64>) -> Vec<u6
 fn passed_at(config: &ExitConfig, arrivals: impl IntoIterator<Item = (u64, Instant)>) -> Vec<u64> {
     let mut exit = exit(*config);
     for (number, now) in arrivals {
-        exit.handle(Arrival { number, late_by: 0, piece: None }, number, now);
+        exit.handle(Arrival { number, late_by: 0, piece: None, tunnel_number: None }, number, now);
     }
     let leaving = std::iter::from_fn(|| exit.poll());
     leaving
@@ -180,7 +180,7 @@ fn pieces(max: u32, pieces: &[(u32, u32)]) -> Vec<bool> {
     let mut exit = exit(config);
     let mut passes = |span| {
         let piece = Some(Piece { flow: 7, span });
-        exit.handle(Arrival { number: 1, late_by: 0, piece }, (), at(0));
+        exit.handle(Arrival { number: 1, late_by: 0, piece, tunnel_number: None }, (), at(0));
         matches!(exit.poll(), Some(Leaving::Passes(())))
     };
     assert!(passes(Span::Opens(u32::MAX - 999)), "the SYN");
@@ -214,7 +214,7 @@ fn flows_have_ranges_of_their_own_and_a_new_connection_starts_without_any() {
     let mut exit = exit(config);
     let mut passes = |flow, span| {
         let piece = Some(Piece { flow, span });
-        exit.handle(Arrival { number: 1, late_by: 0, piece }, (), at(0));
+        exit.handle(Arrival { number: 1, late_by: 0, piece, tunnel_number: None }, (), at(0));
         matches!(exit.poll(), Some(Leaving::Passes(())))
     };
     let octets = |first| Span::Octets { first, len: 100 };
@@ -268,7 +268,11 @@ fn sent(config: &LinkConfig, packets: u64, end: u64) -> Vec<(u64, u64)> {
             }
             _ => {
                 let Some((now, number, late_by)) = arrivals.next() else { break };
-                exit.handle(Arrival { number, late_by, piece: None }, number, now);
+                exit.handle(
+                    Arrival { number, late_by, piece: None, tunnel_number: None },
+                    number,
+                    now,
+                );
                 poll(&mut exit, now);
             }
         }

@@ -22,7 +22,7 @@ fn link(config: &LinkConfig) -> Link {
 }
 
 fn packet(ect: bool) -> Packet {
-    Packet { bytes: 1000, direction: FORWARD, ect }
+    Packet { bytes: 1000, direction: FORWARD, ect, flow: 0 }
 }
 
 /// Offers an ECN-capable packet at each of `times`, in milliseconds; returns which are marked.

@@ -88,6 +88,10 @@ impl Carried for Sent {
         Some(Facts { flow, role, octets: octets * MEMORY_PER_OCTET })
     }
 
+    fn flow(&self) -> u32 {
+        self.flow
+    }
+
     fn is_ect(&self) -> bool {
         self.segment.ecn.is_ect()
     }
@@ -223,9 +227,11 @@ impl Drawn {
             })
     }
 
-    /// Returns whether it has the key of that number, which one link in eight has.
+    /// Returns whether it has the key of that number, which one link in eight has, and half of those with a
+    /// window begin their tunnel elsewhere.
     fn has(&self, key: usize) -> bool {
-        self.keys >> (2 + 3 * key) & 7 == 7
+        let bits = if key == 17 { 1 } else { 7 };
+        self.keys >> (2 + 3 * key) & bits == bits
     }
 
     /// Returns the keys of the table `[link.NAME]`.
@@ -262,7 +268,34 @@ impl Drawn {
         if self.has(10) {
             text += "mark_above = 5\n";
         }
+        let has_fragments = self.has(13) && !self.has(5);
+        let is_late_by_packets = self.has(16) && !self.has(0) && !has_fragments;
+        for (is_there, keys) in [
+            (self.has(11), "replay_window = 6"),
+            (self.has(12), "ranges = 2"),
+            (has_fragments, "fragments = { mtu = 700, max_distance = 5 }"),
+            (
+                self.has(14) && !self.has(8),
+                "workers = { delays = ['0 ms', '4 ms'], coalesce = '2 ms', by = 'flow', gro = true }",
+            ),
+            (self.has(15), "netem = 'delay 4ms 2ms loss 1% reorder 20% 30%'"),
+            (
+                is_late_by_packets,
+                "delayed = { fraction = '10 %', by = [1, 5], at_most = '40 ms', packets = 'P' }",
+            ),
+        ] {
+            if is_there {
+                text += &keys.replace('P', packets);
+                text += "\n";
+            }
+        }
         text
+    }
+
+    /// Returns the end of the keys of a link between two nodes of the network: a tunnel that begins at
+    /// node a.
+    fn tunnel(&self) -> &'static str {
+        if self.has(11) && self.has(17) { "replay_from = 'a'\n" } else { "" }
     }
 }
 
@@ -357,10 +390,11 @@ impl Case {
             let [from, to] = if turned { back } else { ends };
             write!(
                 text,
-                "[link.l{}]\nfrom = '{from}'\nto = '{to}'\none_way = {}\n{}",
+                "[link.l{}]\nfrom = '{from}'\nto = '{to}'\none_way = {}\n{}{}",
                 joined.len(),
                 self.shared,
-                link.written()
+                link.written(),
+                link.tunnel()
             )
             .expect("a string");
             joined.push(ends);

@@ -1,6 +1,9 @@
 //! Far ends of links: anti-replay windows, limits on ranges, and packets that wait for others.
 
-use unruffled_path::{Advance, Applies, Chosen, ExitConfig, Impairment, ReplayRule, ReplayWindow};
+use unruffled_path::{
+    Advance, Applies, Chosen, ExitConfig, Fragments, Impairment, LinkConfig, ReplayRule,
+    ReplayWindow,
+};
 use unruffled_units::{Duration, count, hint};
 
 use crate::error::Error;
@@ -8,6 +11,9 @@ use crate::keys::Keys;
 
 /// Maximum length of an anti-replay window in packets, and maximum number of ranges.
 const MAX: u64 = 1_000_000;
+
+/// Largest packet of IPv4, in octets.
+const MAX_MTU: u32 = 65_535;
 
 /// Maximum number of packets that may overtake one.
 const MAX_OVERTAKING: u64 = 100_000;
@@ -63,6 +69,33 @@ fn ranges(k: &mut Keys, key: &str) -> Result<Option<u32>, Error> {
             Err(k.wrong(key, format!("expected ranges from 0 to {MAX} or none, found {text:?}")))
         }
     }
+}
+
+/// Reads the fragmentation of packets that are larger than the link's MTU.
+pub(super) fn fragments(
+    k: &mut Keys,
+    at: &str,
+    impairments: &[Impairment],
+) -> Result<Option<Fragments>, Error> {
+    if !k.enter(at) {
+        return Ok(None);
+    }
+    let key = format!("{at}.mtu");
+    let mtu = k.bytes(&key)?;
+    let mtu = k.required(&key, mtu, "\"1400 B\"")?;
+    let Some(mtu) = u32::try_from(mtu).ok().filter(|mtu| *mtu <= MAX_MTU) else {
+        return Err(k.wrong(&key, format!("expected at most {MAX_MTU} B")));
+    };
+    let max_distance = k.count(&format!("{at}.max_distance"), 0, MAX)?;
+    let max_distance = max_distance.map_or(Fragments::MAX_DISTANCE, |packets| packets as u32);
+    let fragments = Fragments { mtu, max_distance };
+    fragments.check().map_err(|error| k.wrong(&key, error.without_field()))?;
+    let treats_wholes = |i: &Impairment| i.resends_packets() || i.counts_packets();
+    if impairments.iter().any(treats_wholes) {
+        let others = "a link without resend, delayed.by and early.by in packets";
+        return Err(k.wrong(at, format!("expected {others}: they treat packets as wholes")));
+    }
+    Ok(Some(fragments))
 }
 
 /// Reads `delayed` with a lateness in packets, if it is given so: one number, or the fewest and the most.
@@ -146,8 +179,13 @@ fn max_wait(k: &mut Keys, at: &str) -> Result<Duration, Error> {
 }
 
 /// Describes the far end of a link, in an entry for each of its checks.
-pub(super) fn in_words(exit: &ExitConfig) -> Vec<String> {
+pub(super) fn in_words(link: &LinkConfig) -> Vec<String> {
+    let LinkConfig { exit, fragments, .. } = link;
     let mut parts = Vec::new();
+    parts.extend(fragments.map(|Fragments { mtu, max_distance }| match max_distance {
+        0 => format!("IPv4 fragments above {mtu} B"),
+        _ => format!("IPv4 fragments above {mtu} B, lost if more than {max_distance} apart"),
+    }));
     parts.extend(exit.replay.map(|ReplayWindow { behind, rule }| match rule {
         ReplayRule::InOrder { run } => {
             format!("only packets in order pass, after a gap once {run} have followed one another")

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use unruffled_measure::{End, LinkId};
-use unruffled_path::{Applies, Arrival, Exit, Leaving, LinkConfig, Piece, Span};
+use unruffled_path::{Applies, Arrival, Exit, Leaving, LinkConfig, Outcome, Piece, Span};
 use unruffled_resequence::{
     Config, Flow, MEMORY_PER_OCTET, Packet as Facts, Protocol, Resequencer, Role,
 };
@@ -71,12 +71,18 @@ impl Network {
         self.steps[self.packets[id as usize].step as usize].link
     }
 
-    /// Keeps the number of the packet that was offered last to `link`, for the exit at its far end, and the
-    /// number of packets for which it waits there.
+    /// Keeps the number of the packet that was offered last to `link`, at `now`, and the number of packets for
+    /// which it waits at the exit there. Records the arrivals of its fragments at that exit.
     #[cold]
-    pub(super) fn number(&mut self, id: u32, link: LinkId, late_by: u32) {
-        let number = self.hops[link.0 as usize].link.offered();
-        self.keep_number(id, (number, late_by));
+    pub(super) fn number(&mut self, id: u32, on: LinkId, outcome: &Outcome, now: Instant) {
+        let link = &self.hops[on.0 as usize].link;
+        if let Some(gateway) = &mut self.gateways[on.0 as usize]
+            && let Some(exit) = &mut gateway.exit
+        {
+            exit.expect(link, outcome, now);
+        }
+        let number = link.offered();
+        self.keep_number(id, (number, outcome.late_by));
     }
 
     /// Gives a copy of a packet the packet's number.
@@ -106,7 +112,8 @@ impl Network {
         let Some(exit) = &mut gateway.exit else { return false };
         let piece = if exit.reads_pieces() { piece(&self.packets[id as usize]) } else { None };
         let (number, late_by) = self.numbers[id as usize];
-        exit.handle(Arrival { number, late_by, piece }, id, now);
+        let tunnel_number = self.tunnels.number(id, link);
+        exit.handle(Arrival { number, late_by, piece, tunnel_number }, id, now);
         gateway.arm(link, now, queue);
         true
     }

@@ -51,6 +51,13 @@ impl Network {
         self.blueprints[link.0 as usize].resequence = Some(bounds);
     }
 
+    /// Adds a tunnel: packets are numbered where they enter one of the links `opens`, if their path leads over
+    /// `closes` later, and the anti-replay window at the far end of `closes` uses these numbers.
+    pub(crate) fn add_tunnel(&mut self, opens: &[LinkId], closes: LinkId) {
+        assert!(self.hops.is_empty(), "tunnels are added before anything is sent");
+        self.tunnels.plans.push((opens.to_vec(), closes));
+    }
+
     /// Adds a path for packets to that end.
     pub(crate) fn add_path(&mut self, links: &[LinkId], to: End) -> PathId {
         assert!(self.hops.is_empty(), "paths are added before anything is sent");
@@ -81,6 +88,7 @@ impl Network {
             delivers: false,
             gateway: false,
             exit: false,
+            opens: false,
             last: i == last,
             plain: 0,
         };
@@ -101,6 +109,7 @@ impl Network {
             self.hops.push(LinkState { link, line: (NONE, NONE), held: Vec::new() });
             self.gateways.push(Gateway::new(config, carries, *resequence).map(Box::new));
         }
+        self.tunnels.seal(&mut self.steps);
         for step in &mut self.steps {
             let gateway = &self.gateways[step.link.0 as usize];
             step.gateway = gateway.is_some();
@@ -116,7 +125,8 @@ impl Network {
         }
         let mut behind = 0;
         for step in self.steps.iter_mut().rev() {
-            let plain = !watched && self.hops[step.link.0 as usize].link.is_plain();
+            let is_plain = self.hops[step.link.0 as usize].link.is_plain();
+            let plain = !watched && is_plain && !step.opens;
             let run = if step.runs_on { behind } else { 0 };
             step.plain = if plain { run + 1 } else { 0 };
             behind = step.plain;

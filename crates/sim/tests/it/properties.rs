@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use proptest::prelude::*;
 use unruffled_path::{
     Applies, Change, Changes, Direction, Distribution, DropCause, Impairment, LinkConfig,
-    MarkAbove, Red, Times, Trace, Varying, Workers,
+    MarkAbove, Red, Times, Trace, Varying, WorkerChoice, Workers,
 };
 use unruffled_resequence::Config as Resequence;
 use unruffled_sim::{App, End, FlowId, Monitor, Passage, Simulation, SourceConfig};
@@ -220,9 +220,11 @@ fn impairment() -> impl Strategy<Value = Impairment> {
             let delay = Distribution::Uniform { low: Duration::ZERO, high };
             Impairment::Overhead { delay, applies }
         }),
-        1 => (prop::collection::vec(ms(0..50), 1..5), 1..20_u32, ms(0..5), applies()).prop_map(
-            |(delays, batch, coalesce, applies)| {
-                let workers = Workers { delays, batch, coalesce, jitter: None };
+        1 => (prop::collection::vec(ms(0..50), 1..5), 1..20_u32, ms(0..5), applies(), 0..3_u8).prop_map(
+            |(delays, batch, coalesce, applies, kind)| {
+                let by = if kind == 1 { WorkerChoice::Flow } else { WorkerChoice::Packet };
+                let gro = kind == 2 && coalesce > Duration::ZERO;
+                let workers = Workers { delays, batch, coalesce, jitter: None, by, gro };
                 Impairment::Workers { workers, applies }
             }
         ),

@@ -3,6 +3,8 @@
 pub(crate) mod bbr;
 pub(crate) mod bbr3;
 pub(crate) mod cubic;
+pub(crate) mod hystart;
+pub(crate) mod linux_cubic;
 pub(crate) mod pacing;
 mod probe_rtt;
 pub(crate) mod reno;
@@ -16,6 +18,7 @@ use std::sync::Arc;
 
 use unruffled_units::{Duration, Instant};
 
+pub use hystart::RoundTripSample;
 pub(crate) use reno::Reno;
 pub use sample::{DeliveryRate, LossState, LostSegment, PathSample, SentState};
 
@@ -118,6 +121,12 @@ pub trait CongestionControl: core::fmt::Debug + Send {
         let _ = (segments, flow);
     }
 
+    /// Called when an acknowledgement measures a round-trip time, before
+    /// [`grow`](Self::grow). It may end slow start.
+    fn on_round_trip(&mut self, sample: &RoundTripSample, window: &mut Window) {
+        let _ = (sample, window);
+    }
+
     /// Called when `acked` segments were acknowledged cumulatively while the window was full; grows
     /// the window. `counted` of them count (RFC 3465, section 2).
     fn grow(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow);
@@ -213,15 +222,25 @@ pub(crate) enum AnyControl {
     Westwood(westwood::Westwood),
     Bbr(Box<bbr::Bbr>),
     Bbr3(Box<bbr3::Bbr3>),
+    LinuxCubic(Box<linux_cubic::LinuxCubic>),
     /// A congestion control from outside the crate.
     Own(Box<dyn CongestionControl>),
 }
 
 impl AnyControl {
+    /// Returns whether [`CongestionControl::on_round_trip`] does anything.
+    #[inline]
+    pub(crate) fn measures_round_trips(&self) -> bool {
+        matches!(self, Self::LinuxCubic(_) | Self::Own(_))
+    }
+
     /// Returns whether [`CongestionControl::on_delivered`] does anything.
     #[inline]
     pub(crate) fn counts_deliveries(&self) -> bool {
-        !matches!(self, Self::Reno(_) | Self::Cubic(_) | Self::Bbr(_) | Self::Bbr3(_))
+        !matches!(
+            self,
+            Self::Reno(_) | Self::Cubic(_) | Self::LinuxCubic(_) | Self::Bbr(_) | Self::Bbr3(_)
+        )
     }
 }
 
@@ -230,6 +249,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.about(),
             Self::Cubic(part) => part.about(),
+            Self::LinuxCubic(part) => part.about(),
             Self::Westwood(part) => part.about(),
             Self::Bbr(part) => part.about(),
             Self::Bbr3(part) => part.about(),
@@ -242,10 +262,19 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.on_delivered(segments, flow),
             Self::Cubic(part) => part.on_delivered(segments, flow),
+            Self::LinuxCubic(part) => part.on_delivered(segments, flow),
             Self::Westwood(part) => part.on_delivered(segments, flow),
             Self::Bbr(part) => part.on_delivered(segments, flow),
             Self::Bbr3(part) => part.on_delivered(segments, flow),
             Self::Own(part) => part.on_delivered(segments, flow),
+        }
+    }
+
+    fn on_round_trip(&mut self, sample: &RoundTripSample, window: &mut Window) {
+        match self {
+            Self::LinuxCubic(part) => part.on_round_trip(sample, window),
+            Self::Own(part) => part.on_round_trip(sample, window),
+            _ => {}
         }
     }
 
@@ -254,6 +283,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.grow(window, acked, counted, flow),
             Self::Cubic(part) => part.grow(window, acked, counted, flow),
+            Self::LinuxCubic(part) => part.grow(window, acked, counted, flow),
             Self::Westwood(part) => part.grow(window, acked, counted, flow),
             Self::Bbr(part) => part.grow(window, acked, counted, flow),
             Self::Bbr3(part) => part.grow(window, acked, counted, flow),
@@ -266,6 +296,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.on_limited(flow),
             Self::Cubic(part) => part.on_limited(flow),
+            Self::LinuxCubic(part) => part.on_limited(flow),
             Self::Westwood(part) => part.on_limited(flow),
             Self::Bbr(part) => part.on_limited(flow),
             Self::Bbr3(part) => part.on_limited(flow),
@@ -277,6 +308,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.on_loss(window, timeout, flow),
             Self::Cubic(part) => part.on_loss(window, timeout, flow),
+            Self::LinuxCubic(part) => part.on_loss(window, timeout, flow),
             Self::Westwood(part) => part.on_loss(window, timeout, flow),
             Self::Bbr(part) => part.on_loss(window, timeout, flow),
             Self::Bbr3(part) => part.on_loss(window, timeout, flow),
@@ -288,6 +320,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.on_echo(segments, flow),
             Self::Cubic(part) => part.on_echo(segments, flow),
+            Self::LinuxCubic(part) => part.on_echo(segments, flow),
             Self::Westwood(part) => part.on_echo(segments, flow),
             Self::Bbr(part) => part.on_echo(segments, flow),
             Self::Bbr3(part) => part.on_echo(segments, flow),
@@ -299,6 +332,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.on_ecn(window, flow),
             Self::Cubic(part) => part.on_ecn(window, flow),
+            Self::LinuxCubic(part) => part.on_ecn(window, flow),
             Self::Westwood(part) => part.on_ecn(window, flow),
             Self::Bbr(part) => part.on_ecn(window, flow),
             Self::Bbr3(part) => part.on_ecn(window, flow),
@@ -311,6 +345,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.snapshot(),
             Self::Cubic(part) => part.snapshot(),
+            Self::LinuxCubic(part) => part.snapshot(),
             Self::Westwood(part) => part.snapshot(),
             Self::Bbr(part) => part.snapshot(),
             Self::Bbr3(part) => part.snapshot(),
@@ -322,6 +357,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.on_undo(window, saved),
             Self::Cubic(part) => part.on_undo(window, saved),
+            Self::LinuxCubic(part) => part.on_undo(window, saved),
             Self::Westwood(part) => part.on_undo(window, saved),
             Self::Bbr(part) => part.on_undo(window, saved),
             Self::Bbr3(part) => part.on_undo(window, saved),
@@ -333,6 +369,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.on_smaller_segments(ratio),
             Self::Cubic(part) => part.on_smaller_segments(ratio),
+            Self::LinuxCubic(part) => part.on_smaller_segments(ratio),
             Self::Westwood(part) => part.on_smaller_segments(ratio),
             Self::Bbr(part) => part.on_smaller_segments(ratio),
             Self::Bbr3(part) => part.on_smaller_segments(ratio),
@@ -344,6 +381,7 @@ impl CongestionControl for AnyControl {
         match self {
             Self::Reno(part) => part.variables(show),
             Self::Cubic(part) => part.variables(show),
+            Self::LinuxCubic(part) => part.variables(show),
             Self::Westwood(part) => part.variables(show),
             Self::Bbr(part) => part.variables(show),
             Self::Bbr3(part) => part.variables(show),
@@ -354,7 +392,7 @@ impl CongestionControl for AnyControl {
     #[inline]
     fn samples_path(&self) -> bool {
         match self {
-            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => false,
+            Self::Reno(_) | Self::Cubic(_) | Self::LinuxCubic(_) | Self::Westwood(_) => false,
             Self::Bbr(part) => part.samples_path(),
             Self::Bbr3(part) => part.samples_path(),
             Self::Own(part) => part.samples_path(),
@@ -363,7 +401,7 @@ impl CongestionControl for AnyControl {
 
     fn on_sample(&mut self, sample: &PathSample, window: &mut Window, flow: &Flow) {
         match self {
-            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => {}
+            Self::Reno(_) | Self::Cubic(_) | Self::LinuxCubic(_) | Self::Westwood(_) => {}
             Self::Bbr(part) => part.on_sample(sample, window, flow),
             Self::Bbr3(part) => part.on_sample(sample, window, flow),
             Self::Own(part) => part.on_sample(sample, window, flow),
@@ -372,7 +410,7 @@ impl CongestionControl for AnyControl {
 
     fn on_lost(&mut self, lost: &LostSegment, window: &Window, flow: &Flow) {
         match self {
-            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => {}
+            Self::Reno(_) | Self::Cubic(_) | Self::LinuxCubic(_) | Self::Westwood(_) => {}
             Self::Bbr(part) => part.on_lost(lost, window, flow),
             Self::Bbr3(part) => part.on_lost(lost, window, flow),
             Self::Own(part) => part.on_lost(lost, window, flow),
@@ -381,7 +419,7 @@ impl CongestionControl for AnyControl {
 
     fn on_restart(&mut self, window: &mut Window, flow: &Flow) {
         match self {
-            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => {}
+            Self::Reno(_) | Self::Cubic(_) | Self::LinuxCubic(_) | Self::Westwood(_) => {}
             Self::Bbr(part) => part.on_restart(window, flow),
             Self::Bbr3(part) => part.on_restart(window, flow),
             Self::Own(part) => part.on_restart(window, flow),
@@ -390,7 +428,7 @@ impl CongestionControl for AnyControl {
 
     fn pacing_rate(&self) -> Option<f64> {
         match self {
-            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => None,
+            Self::Reno(_) | Self::Cubic(_) | Self::LinuxCubic(_) | Self::Westwood(_) => None,
             Self::Bbr(part) => part.pacing_rate(),
             Self::Bbr3(part) => part.pacing_rate(),
             Self::Own(part) => part.pacing_rate(),
@@ -400,7 +438,7 @@ impl CongestionControl for AnyControl {
     #[inline(never)]
     fn holds_back(&self) -> bool {
         match self {
-            Self::Reno(_) | Self::Cubic(_) | Self::Westwood(_) => false,
+            Self::Reno(_) | Self::Cubic(_) | Self::LinuxCubic(_) | Self::Westwood(_) => false,
             Self::Bbr(part) => part.holds_back(),
             Self::Bbr3(part) => part.holds_back(),
             Self::Own(part) => part.holds_back(),

@@ -4,6 +4,7 @@
 pub(crate) mod dsack;
 pub(crate) mod eifel;
 pub(crate) mod f_rto;
+pub(crate) mod linux;
 
 use unruffled_units::Duration;
 

@@ -1,5 +1,6 @@
 //! The retransmission timer of RFC 6298, and algorithms that modify it.
 
+pub(crate) mod linux;
 pub(crate) mod percentile;
 pub(crate) mod rfc6298;
 pub(crate) mod wb_rto;
@@ -56,6 +57,7 @@ pub(crate) trait Timer {
 #[derive(Clone, Debug)]
 pub(crate) enum AnyTimer {
     Rfc6298(rfc6298::Rfc6298),
+    Linux(linux::Linux),
     Percentile(percentile::Percentile),
     WbRto(wb_rto::WbRto),
 }
@@ -64,6 +66,7 @@ impl Timer for AnyTimer {
     fn about(&self) -> Cow<'static, str> {
         match self {
             Self::Rfc6298(part) => part.about(),
+            Self::Linux(part) => part.about(),
             Self::Percentile(part) => part.about(),
             Self::WbRto(part) => part.about(),
         }
@@ -73,6 +76,7 @@ impl Timer for AnyTimer {
     fn on_sample(&mut self, rtt: Duration) {
         match self {
             Self::Rfc6298(part) => part.on_sample(rtt),
+            Self::Linux(part) => part.on_sample(rtt),
             Self::Percentile(part) => part.on_sample(rtt),
             Self::WbRto(part) => part.on_sample(rtt),
         }
@@ -82,6 +86,7 @@ impl Timer for AnyTimer {
     fn floor(&self) -> Duration {
         match self {
             Self::Rfc6298(part) => part.floor(),
+            Self::Linux(part) => part.floor(),
             Self::Percentile(part) => part.floor(),
             Self::WbRto(part) => part.floor(),
         }
@@ -90,6 +95,7 @@ impl Timer for AnyTimer {
     fn samples_retransmissions(&self) -> bool {
         match self {
             Self::Rfc6298(part) => part.samples_retransmissions(),
+            Self::Linux(part) => part.samples_retransmissions(),
             Self::Percentile(part) => part.samples_retransmissions(),
             Self::WbRto(part) => part.samples_retransmissions(),
         }
@@ -99,6 +105,7 @@ impl Timer for AnyTimer {
     fn draw(&mut self, rtt: Duration, cwnd: f64) -> Option<Duration> {
         match self {
             Self::Rfc6298(part) => part.draw(rtt, cwnd),
+            Self::Linux(part) => part.draw(rtt, cwnd),
             Self::Percentile(part) => part.draw(rtt, cwnd),
             Self::WbRto(part) => part.draw(rtt, cwnd),
         }
@@ -107,6 +114,7 @@ impl Timer for AnyTimer {
     fn draws_first(&self) -> bool {
         match self {
             Self::Rfc6298(part) => part.draws_first(),
+            Self::Linux(part) => part.draws_first(),
             Self::Percentile(part) => part.draws_first(),
             Self::WbRto(part) => part.draws_first(),
         }
@@ -116,6 +124,7 @@ impl Timer for AnyTimer {
     fn drawn(&self) -> Option<Duration> {
         match self {
             Self::Rfc6298(part) => part.drawn(),
+            Self::Linux(part) => part.drawn(),
             Self::Percentile(part) => part.drawn(),
             Self::WbRto(part) => part.drawn(),
         }
@@ -125,6 +134,7 @@ impl Timer for AnyTimer {
     fn on_progress(&mut self, cwnd: f64) {
         match self {
             Self::Rfc6298(part) => part.on_progress(cwnd),
+            Self::Linux(part) => part.on_progress(cwnd),
             Self::Percentile(part) => part.on_progress(cwnd),
             Self::WbRto(part) => part.on_progress(cwnd),
         }
@@ -133,6 +143,7 @@ impl Timer for AnyTimer {
     fn on_timeout(&mut self) {
         match self {
             Self::Rfc6298(part) => part.on_timeout(),
+            Self::Linux(part) => part.on_timeout(),
             Self::Percentile(part) => part.on_timeout(),
             Self::WbRto(part) => part.on_timeout(),
         }

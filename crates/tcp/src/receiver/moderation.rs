@@ -20,12 +20,13 @@ pub(crate) struct Moderation {
     mss: u64,
     /// Largest amount read in one round trip so far, in octets.
     max_read: u64,
-    /// Start of the present round trip, and the offset read up to then.
-    round_trip: Option<(Instant, u64)>,
-    /// Offset read up to, if there was a read since the last decision.
-    read_to: Option<u64>,
-    /// Smallest number of unread octets after a read in this round trip.
-    min_unread: Option<u64>,
+    /// Start of the present round trip, and the offset read up to then; the maximum without one.
+    round_trip: (Instant, u64),
+    /// Offset read up to, if there was a read since the last decision; otherwise the maximum, as an
+    /// `Option` would take another word.
+    read_to: u64,
+    /// Smallest number of unread octets after a read in this round trip; the maximum without a read.
+    min_unread: u64,
     rtt: RoundTrip,
 }
 
@@ -35,9 +36,9 @@ impl Moderation {
         Self {
             mss,
             max_read: INITIAL_WINDOW * mss,
-            round_trip: None,
-            read_to: None,
-            min_unread: None,
+            round_trip: (Instant::MAX, 0),
+            read_to: u64::MAX,
+            min_unread: u64::MAX,
             rtt: RoundTrip::default(),
         }
     }
@@ -48,26 +49,32 @@ impl Moderation {
 
     /// Called when the application has read up to `taken`, and left `unread` octets.
     pub(crate) fn on_read(&mut self, taken: u64, unread: u64) {
-        self.read_to = Some(taken);
-        self.min_unread = Some(self.min_unread.map_or(unread, |known| known.min(unread)));
+        self.read_to = taken;
+        self.min_unread = self.min_unread.min(unread);
     }
 
     /// Returns the buffer size that fits the rate of reading, if a round trip has ended and more
     /// was read in it than in any before. Call it after reads.
     pub(crate) fn next_size(&mut self, now: Instant) -> Option<u64> {
-        let taken = self.read_to.take()?;
-        let rtt = self.rtt.estimate()?;
-        let Some((since, from)) = self.round_trip else {
-            self.round_trip = Some((now, taken));
-            self.min_unread = None;
+        let taken = std::mem::replace(&mut self.read_to, u64::MAX);
+        if taken == u64::MAX {
             return None;
-        };
+        }
+        let rtt = self.rtt.estimate()?;
+        let (since, from) = self.round_trip;
+        if since == Instant::MAX {
+            self.round_trip = (now, taken);
+            self.min_unread = u64::MAX;
+            return None;
+        }
         if now.since(since) < rtt {
             return None;
         }
-        self.round_trip = Some((now, taken));
+        self.round_trip = (now, taken);
         // An application that leaves octets unread does not need a larger window.
-        let read = (taken - from).saturating_sub(self.min_unread.take().unwrap_or(0));
+        let unread = std::mem::replace(&mut self.min_unread, u64::MAX);
+        let unread = if unread == u64::MAX { 0 } else { unread };
+        let read = (taken - from).saturating_sub(unread);
         if read <= self.max_read {
             return None;
         }

@@ -8,6 +8,7 @@ mod counted_pipe;
 mod duplicates;
 mod ecn;
 mod fast_recovery;
+mod linux;
 mod pacing;
 mod path_samples;
 mod policy;
@@ -283,6 +284,9 @@ impl Composed {
         self.window.scale(ratio);
         self.control.on_smaller_segments(ratio);
         self.ledger.on_smaller_segments(ratio, |before| before.control.scale(ratio));
+        if let Some(linux) = &mut self.responses.linux {
+            linux.last.on_smaller_segments(ratio);
+        }
         if let Some(suspicions) = &mut self.suspicions {
             suspicions.on_smaller_segments(ratio);
         }

@@ -136,6 +136,11 @@ impl Stream {
         self.una == self.written + u64::from(self.finished)
     }
 
+    /// Returns the size of a full segment, in octets.
+    pub(crate) fn mss(&self) -> u32 {
+        self.mss
+    }
+
     /// Returns the estimated number of segments in the network (RFC 6675's pipe).
     pub(crate) fn pipe(&self) -> u32 {
         self.board.pipe()

@@ -32,6 +32,15 @@ pub enum VariantError {
         /// Part that is repeated.
         part: &'static str,
     },
+    /// The sender finds spurious reductions of the window by rules of its own.
+    OwnRules {
+        /// Name as given, with its parts.
+        name: String,
+        /// The row.
+        row: &'static str,
+        /// Part that would replace the rules.
+        part: &'static str,
+    },
     /// The sender already has another congestion control.
     SecondControl {
         /// Name as given, with its parts.
@@ -74,6 +83,10 @@ impl fmt::Display for VariantError {
                 write!(f, "{name}: no part {part:?}: expected one of {known}{meant}")
             }
             Self::PartTwice { name, part } => write!(f, "{name}: {part} stands twice"),
+            Self::OwnRules { name, row, part } => write!(
+                f,
+                "{name}: {row} has rules of its own in place of {part}: expected {row}, or another sender"
+            ),
             Self::SecondControl { name, part } => {
                 write!(f, "{name}: {part} is a second congestion control: expected at most one")
             }

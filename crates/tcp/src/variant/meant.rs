@@ -52,7 +52,6 @@ fn meant(plain: &str) -> Option<String> {
     let rest: Option<String> =
         rest.into_iter().map(|p| Some(format!("+{}", similar(p, parts())?))).collect();
     let beginning = match base {
-        "linux" => Some(format!("{DEFAULT_ROW}+cubic")),
         base if rows().any(|row| row == base) => Some(base.to_owned()),
         base if parts().any(|part| part == base) => Some(format!("{DEFAULT_ROW}+{base}")),
         _ => None,
@@ -80,7 +79,8 @@ mod tests {
             ("cubic", "rack+cubic"),
             ("CUBIC", "rack+cubic"),
             ("tcp-cubic", "rack+cubic"),
-            ("linux", "rack+cubic"),
+            ("Linux", "linux"),
+            ("tcp-linux", "linux"),
             ("cubic+eifel", "rack+cubic+eifel"),
             ("eifel", "rack+eifel"),
             ("RACK", "rack"),

@@ -5,6 +5,7 @@ use crate::parts::control::AnyControl;
 use crate::parts::control::bbr::BBR;
 use crate::parts::control::bbr3::BBR3;
 use crate::parts::control::cubic::CUBIC;
+use crate::parts::control::linux_cubic::LINUX_CUBIC;
 use crate::parts::control::westwood::WESTWOOD;
 
 /// A part that can be added to a sender by name. [`PARTS`] lists what may follow a `+`.
@@ -41,6 +42,12 @@ pub const PARTS: &[Part] = &[
         about: "the window grows with the cube of the time since the last reduction",
         source: "RFC 9438",
         change: Change::Control(CUBIC),
+    },
+    Part {
+        name: "linux-cubic",
+        about: "as cubic, in whole segments and with HyStart, which ends slow start early",
+        source: "Linux 6.18, tcp_cubic.c",
+        change: Change::Control(LINUX_CUBIC),
     },
     Part {
         name: "westwood",

@@ -1,5 +1,6 @@
 //! Rows of the table of senders.
 
+use crate::Config;
 use crate::parts::Kind;
 use crate::parts::control::AnyControl;
 use crate::parts::detect::Detector;
@@ -47,11 +48,30 @@ pub(super) struct Kinds {
     pub(super) reduction: Reduction,
     /// Whether tail loss probes are sent.
     pub(super) probes: bool,
+    /// Settings of both ends, and the course of recovery.
+    pub(super) host: Host,
     /// Measurement of the reordering lengths of retransmitted segments.
     pub(super) lengths: Lengths,
 }
 
+/// The system that a row models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Host {
+    /// None: the caller chooses the settings of both ends, and recovery follows the RFCs.
+    Any,
+    /// Linux, at both ends.
+    Linux,
+}
+
 impl Row {
+    /// Returns the settings of an end of a connection of this sender.
+    pub(super) fn settings(&self, config: Config) -> Config {
+        match &self.made_of {
+            MadeOf::Kinds(Kinds { host: Host::Linux, .. }) => config.as_linux(),
+            MadeOf::Kinds(_) | MadeOf::TcpPr(_) => config,
+        }
+    }
+
     pub(super) const fn composed(
         name: &'static str,
         about: &'static str,

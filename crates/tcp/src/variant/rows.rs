@@ -1,7 +1,8 @@
 //! The table of senders. Each row lists only the kinds of parts in which it differs from another
 //! row.
 
-use super::row::{Kinds, Row};
+use super::row::{Host, Kinds, Row};
+use crate::parts::control::linux_cubic::LINUX_CUBIC;
 use crate::parts::control::reno;
 use crate::parts::control::westwood::WESTWOOD;
 use crate::parts::detect::avg_dev::AVG_DEV;
@@ -18,6 +19,7 @@ use crate::parts::limited_transmit::ncr as extended;
 use crate::parts::limited_transmit::rfc3042::RFC_3042;
 use crate::parts::limited_transmit::windows::{UNLIMITED, WINDOWS};
 use crate::parts::respond::dsack::{AT_ONCE, DSACK, NONE};
+use crate::parts::timer::linux::LINUX as LINUX_RTO;
 use crate::parts::timer::percentile::PERCENTILE;
 use crate::parts::timer::rfc6298::RFC_6298;
 use crate::parts::timer::wb_rto;
@@ -32,6 +34,7 @@ const RENO: Kinds = Kinds {
     control: reno::RENO,
     reduction: Reduction::AtOnce,
     probes: false,
+    host: Host::Any,
     lengths: Lengths::Mean,
 };
 
@@ -56,6 +59,10 @@ const RACK: Kinds = Kinds {
     probes: true,
     ..SACK
 };
+
+/// The rules of Linux 6.18 at both ends; `docs/senders/linux.md` names the source file of each.
+const LINUX: Kinds =
+    Kinds { control: LINUX_CUBIC, restoration: NONE, timer: LINUX_RTO, host: Host::Linux, ..RACK };
 
 /// All senders, in the order in which users should meet them.
 pub const ROWS: &[Row] = &[
@@ -231,6 +238,12 @@ pub const ROWS: &[Row] = &[
         "loss by time: RACK-TLP with PRR and undo, as Linux",
         "RFC 8985, RFC 9937",
         RACK,
+    ),
+    Row::composed(
+        "linux",
+        "Linux of today at both ends: rack, CUBIC with HyStart, its undo and its PAWS",
+        "Linux 6.18, net/ipv4/tcp_input.c, tcp_recovery.c, tcp_cubic.c",
+        LINUX,
     ),
     // No restoration: RFC 9002 leaves open how a sender responds to a spurious loss. The tail loss
     // probe, from which its probe timeout derives (section 6.2), stands in for the latter.

@@ -652,7 +652,7 @@ impl Transfer {
                     u64::from(segment.len.div_ceil(self.plan.sizes.mss))
                 }
                 Transport::Tcp(segment) => u64::from(segment.len.min(1)),
-                Transport::Udp(_) | Transport::Esp(_) => 0,
+                Transport::Udp(_) | Transport::Esp(_) | Transport::Gre(_) => 0,
             };
             let probes = match self.plan.probes {
                 Some(Probes::New(_)) => self.truth.probes,

@@ -151,3 +151,23 @@ fn the_median_of_an_even_number_of_points_is_between_the_middle_two() {
     assert!((median - (shares[2] + shares[3]) / 2.0).abs() < 1e-12, "{median} of {shares:?}");
     assert!(shares[3] - shares[2] > 1e-3, "they differ: {shares:?}");
 }
+
+/// Only one of the two points has a window, so the rows of the other have no counts of drops.
+#[test]
+fn csv_and_json_have_the_drops_at_far_ends_where_any_point_has_them() {
+    let grid = "scenario = \"few-late\"\nvariants = [\"sack\"]\nseeds = 1\nduration = \"2 s\"\n\
+                [grid]\n\"link.bottleneck.replay_window\" = [\"none\", 32]\n";
+    let sweep = Sweep::new(plan(grid), None).unwrap();
+    sweep.run(never(), &()).unwrap();
+    let csv = sweep.csv();
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let head = reader.headers().unwrap().clone();
+    let column = head.iter().position(|name| name == "replay_drops").expect("a column");
+    let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
+    assert!(rows.iter().all(|row| row.len() == head.len()));
+    assert_eq!(&rows[0][column], "");
+    assert!(rows[1][column].parse::<u64>().unwrap() > 0, "{:?}", rows[1]);
+    let json: serde_json::Value = serde_json::from_str(&sweep.json()).unwrap();
+    assert!(json["rows"][0].get("replay_drops").is_none());
+    assert_eq!(json["rows"][1]["replay_drops"].to_string(), rows[1][column]);
+}

@@ -33,7 +33,7 @@ fn admits(queue: &mut RedQueue, bytes: u32, now: Instant, busy_until: Instant) -
 }
 
 fn packet(bytes: u32, ect: bool) -> Packet {
-    Packet { bytes, direction: Direction::Forward, ect }
+    Packet { bytes, direction: Direction::Forward, ect, flow: 0 }
 }
 
 fn assert_close(found: f64, expected: f64) {

@@ -6,7 +6,14 @@ use crate::Distribution;
 /// Returns the crossing of a packet that is sent without delay.
 fn at(ms: u64) -> Crossing {
     let now = Instant::from_millis(ms);
-    Crossing { direction: Direction::Forward, bytes: 1000, ready: now, begun: now, departed: now }
+    Crossing {
+        flow: 0,
+        direction: Direction::Forward,
+        bytes: 1000,
+        ready: now,
+        begun: now,
+        departed: now,
+    }
 }
 
 fn fate(stage: &mut Stage, packet: &Crossing) -> Fate {

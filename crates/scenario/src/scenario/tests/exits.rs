@@ -1,9 +1,10 @@
 //! Far ends of links in scenario files.
 
-use unruffled_path::{Advance, Applies, Chosen, ExitConfig, Impairment, ReplayWindow};
+use unruffled_path::{Advance, Applies, Chosen, ExitConfig, Fragments, Impairment, ReplayWindow};
 use unruffled_units::Duration;
 
 use super::paths::two_links;
+use crate::Tunnel;
 
 #[test]
 fn a_replay_window_is_a_number_or_a_program_and_ranges_are_a_number() {
@@ -163,4 +164,71 @@ fn invalid_lateness_in_packets_is_rejected_at_its_key() {
         let error = two_links(lines, &[]).map(|s| s.toml).expect_err(lines);
         assert!(error.starts_with(expected.split(": missing").next().unwrap()), "{error}");
     }
+}
+
+#[test]
+fn fragments_have_an_mtu_and_a_distance() {
+    let distance = |max_distance| Fragments { max_distance, ..Fragments::new(1400) };
+    for (line, expected, words) in [
+        (
+            "fragments.mtu = 1400",
+            Fragments::new(1400),
+            "IPv4 fragments above 1400 B, lost if more than 64 apart",
+        ),
+        (
+            "fragments = { mtu = '1400 B', max_distance = 5 }",
+            distance(5),
+            "IPv4 fragments above 1400 B, lost if more than 5 apart",
+        ),
+        (
+            "fragments = { mtu = 1400, max_distance = 0 }",
+            distance(0),
+            "IPv4 fragments above 1400 B",
+        ),
+    ] {
+        let scenario = two_links(line, &[]).expect(line);
+        assert_eq!(scenario.hops[0].link.fragments, Some(expected), "{line}");
+        assert_eq!(scenario.path_in_words()[0].1, format!("infinitely fast, 1 ms, {words}"));
+        assert_eq!(scenario.network.may_drop_at_exits(), expected.max_distance > 0);
+    }
+    for (lines, expected) in [
+        ("fragments.max_distance = 64", "my.toml: link.a.fragments.mtu: missing"),
+        ("fragments.mtu = 67", "my.toml:8: link.a.fragments.mtu: expected at least 68 B"),
+        ("fragments.mtu = '70 kB'", "my.toml:8: link.a.fragments.mtu: expected at most 65535 B"),
+        (
+            "fragments.mtu = 1400\ndelayed = { fraction = 0.1, by = 5 }",
+            "my.toml:8: link.a.fragments: expected a link without resend, delayed.by and early.by",
+        ),
+        (
+            "fragments.mtu = 1400\nresend = { errors = 0.1, after = '1 ms' }",
+            "my.toml:8: link.a.fragments: expected a link without resend, delayed.by and early.by",
+        ),
+    ] {
+        let error = two_links(lines, &[]).map(|s| s.toml).expect_err(lines);
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_tunnel_begins_at_a_node() {
+    let lines = "replay_window = 64\nreplay_from = 'r1'";
+    let scenario = two_links(lines, &[]).expect(lines);
+    // Both directions of link a and of link b, in this order; only link a leads away from r1.
+    assert_eq!(scenario.network.tunnels(), [Tunnel { opens: vec![0], closes: 0 }]);
+    assert_eq!(two_links("replay_window = 64", &[]).expect("valid").network.tunnels(), []);
+    for (lines, expected) in [
+        (
+            "replay_window = 64\nreplay_from = 'x'",
+            "my.toml:9: link.a.replay_from: expected one of the nodes r1, r2, r3, found \"x\"",
+        ),
+        (
+            "replay_from = 'r1'",
+            "my.toml:8: link.a.replay_from: expected link.a.replay_window as well",
+        ),
+    ] {
+        assert_eq!(two_links(lines, &[]).map(|s| s.toml).expect_err(lines), expected);
+    }
+    // A window that is switched off needs no other key.
+    let off = two_links(lines, &["a.replay_window=none"]).expect("valid");
+    assert!(!off.network.may_drop_at_exits());
 }

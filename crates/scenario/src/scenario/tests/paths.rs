@@ -436,7 +436,12 @@ fn workers_share_the_packets_of_a_link() {
     let words = read(&["count=4", "jitter.distribution=exponential", "jitter.mean=1 ms"]);
     let expected = "data packets by 4 workers in batches of 1, each batch Exp(1 ms) later";
     assert!(words.as_ref().is_ok_and(|words| words.contains(expected)), "{words:?}");
+    let words = read(&["count=2", "by=flow", "gro=true", "coalesce=60 us"]);
+    let expected = "after interrupts of 60 us, each flow at one worker, after receive offload";
+    assert!(words.as_ref().is_ok_and(|words| words.contains(expected)), "{words:?}");
     for (keys, expected) in [
+        (&["count=2", "gro=true"][..], "workers.coalesce: expected more than 0 s with gro"),
+        (&["count=2", "by=hash"], "workers.by: expected packet or flow, found \"hash\""),
         (&["batch=8"][..], "link.bottleneck.workers.delays: missing"),
         (&["count=0"], "link.bottleneck.workers.count: expected a whole number from 1 to 4096"),
         (

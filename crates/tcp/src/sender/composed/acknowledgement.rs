@@ -10,7 +10,7 @@ use super::context::AckContext;
 use super::two_stage::PipeBefore;
 use super::{Acks, Composed, Phase, two_stage};
 use crate::observer::{Event, Observer};
-use crate::parts::control::{CongestionControl, Window};
+use crate::parts::control::{CongestionControl, RoundTripSample, Window};
 use crate::parts::detect::{AckFacts, Detector, LossDetector};
 use crate::parts::limited_transmit::{LimitedTransmit, Progress, Wait};
 use crate::sender::Ack;
@@ -160,6 +160,9 @@ impl<O: Observer> AckContext<'_, '_, O> {
         self.inform_control(arrived);
         self.on_dsack();
         self.expire_retransmissions();
+        if self.sender.responses.linux.is_some() {
+            return self.process_as_linux();
+        }
         let phase_before = self.sender.recovery.phase;
         let undone = self.advance_recovery();
         if self.sender.recovery.phase == Phase::Open {
@@ -170,6 +173,25 @@ impl<O: Observer> AckContext<'_, '_, O> {
         let rare = if is_rare { self.rare() } else { Rare::default() };
         self.detect_and_grow(pipe_before, phase_before, undone, rare);
         if rare.present {
+            self.finish_rare();
+        }
+        self.finish();
+    }
+
+    /// Processes the rest of any acknowledgement as Linux does.
+    #[inline(never)]
+    fn process_as_linux(mut self) {
+        self.sender.recovery.counted_pipe.on_ack(self.read.advanced);
+        self.advance_as_linux();
+        let latest_sent = self.read.delivery.latest_sent;
+        self.step().end_reduction_round(latest_sent);
+        if self.sender.recovery.phase == Phase::Open {
+            self.report_progress();
+        }
+        self.settle_probe();
+        self.detect_and_grow_as_linux();
+        let rare = self.rare();
+        if rare.ece || rare.window_is_limit.is_some() {
             self.finish_rare();
         }
         self.finish();
@@ -210,6 +232,10 @@ impl<O: Observer> AckContext<'_, '_, O> {
             self.stream.round_trips.measure(rtt, una, *flight_before);
             self.stream.min_rtt.sample(rtt, self.now);
             self.sender.probe.on_rtt_sample();
+            if self.sender.control.measures_round_trips() {
+                let sample = RoundTripSample { now: self.now, rtt, una, nxt: self.stream.nxt() };
+                self.sender.control.on_round_trip(&sample, &mut self.sender.window);
+            }
         }
         if *advanced {
             self.stream.round_trips.on_progress(self.sender.window.cwnd);
@@ -227,12 +253,13 @@ impl<O: Observer> AckContext<'_, '_, O> {
             return;
         }
         let delivery = &self.read.delivery;
+        let (late, dsack) = self.late_or_duplicate_as_linux();
         let facts = AckFacts {
             delivered: delivery.segments,
             sacked: delivery.sacked,
             advanced: self.read.advanced,
-            dsack: self.ack.dsack.is_some(),
-            reordered: delivery.reordered,
+            dsack,
+            reordered: delivery.reordered || late,
             latest_sent: delivery.latest_sent,
             latest_sent_once: delivery.original_sent,
         };

@@ -42,6 +42,8 @@ pub(crate) struct Composition {
     /// Whether tail loss probes are sent.
     pub(crate) probes: bool,
     pub(crate) lengths: Lengths,
+    /// Whether recovery takes the course that it has in Linux.
+    pub(crate) linux: bool,
     pub(crate) detector: Maker<Detector>,
     pub(crate) restoration: Maker<Restoration>,
     /// Whether Eifel detection and the response to it are used.
@@ -86,6 +88,13 @@ impl Reduction {
 }
 
 impl Composition {
+    fn about_restoration(&self, config: &Config) -> &'static str {
+        if self.linux {
+            return "DSACK or timestamp restore at once, of the last reduction alone, as in Linux";
+        }
+        (self.restoration)(config).about()
+    }
+
     /// Returns a description of each part.
     pub(crate) fn about(&self) -> Vec<(&'static str, String)> {
         let config = Config::simulated();
@@ -95,7 +104,7 @@ impl Composition {
         let mut parts = vec![
             ("acknowledgements", self.acks.about().to_owned()),
             ("loss detection", (self.detector)(&config).about().into_owned()),
-            ("spurious response", (self.restoration)(&config).about().to_owned()),
+            ("spurious response", self.about_restoration(&config).to_owned()),
             ("retransmission timer", (self.timer)(&config).about().into_owned()),
             ("limited transmit", limited_transmit.about().into_owned()),
             ("window reduction", reduction.about().to_owned()),

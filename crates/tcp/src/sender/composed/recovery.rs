@@ -180,6 +180,11 @@ impl<O: Observer> Step<'_, O> {
     }
 
     pub(super) fn end_recovery(&mut self) {
+        self.close_recovery(false);
+    }
+
+    /// Ends recovery. If it was `spurious`, it does not count for the detector.
+    pub(super) fn close_recovery(&mut self, spurious: bool) {
         let fast = matches!(self.sender.recovery.phase, Phase::Recovery { .. });
         if fast && self.sender.policy.reduction == Reduction::Proportional {
             let ssthresh = self.sender.window.ssthresh;
@@ -188,8 +193,10 @@ impl<O: Observer> Step<'_, O> {
         self.sender.on_reduction_end(self.now);
         self.sender.recovery.end();
         self.sender.responses.stop();
-        let view = self.view();
-        self.sender.detector.on_recovery_end(&view);
+        if !spurious {
+            let view = self.view();
+            self.sender.detector.on_recovery_end(&view);
+        }
         self.observer.on_event(self.now, &Event::Recovered);
     }
 
@@ -285,6 +292,7 @@ impl Composed {
     pub(super) fn reduce(&mut self, stream: &Stream, cause: Cause, now: Instant) {
         let control = self.control.snapshot();
         self.record_reduction(stream, cause, control, now);
+        self.record_as_linux(stream);
         let timeout = cause == Cause::Timeout;
         let flow = self.flow(stream, now);
         self.window.ssthresh = self.control.on_loss(&self.window, timeout, &flow);

@@ -2,6 +2,7 @@
 //! after a timeout (F-RTO). The [parts](crate::parts::respond) decide, and this module acts on it.
 
 use super::context::{AckContext, Step};
+use super::linux::Linux;
 use super::{Acks, Composed, Composition, Phase};
 use crate::Config;
 use crate::observer::{Cause, Event, Observer};
@@ -19,22 +20,33 @@ use crate::sender::stream::{Spurious, Stream};
 pub(super) struct Responses {
     restoration: Restoration,
     // Boxed, because many senders have neither, and both together are half as large as the rest.
-    pub(super) eifel: Option<Box<Eifel>>,
-    pub(super) f_rto: Option<Box<FRto>>,
-    /// The reduction that Eifel watches.
-    eifel_watches: Option<ReductionId>,
-    /// The reduction that F-RTO watches.
-    f_rto_watches: Option<ReductionId>,
+    pub(super) eifel: Option<Box<Watch<Eifel>>>,
+    pub(super) f_rto: Option<Box<Watch<FRto>>>,
+    /// For Linux, in place of all others.
+    pub(super) linux: Option<Box<Linux>>,
+}
+
+/// A part that watches a reduction of the window.
+#[derive(Debug)]
+pub(super) struct Watch<T> {
+    pub(super) part: T,
+    /// The reduction.
+    reduction: Option<ReductionId>,
+}
+
+impl<T> Watch<T> {
+    fn boxed(part: T) -> Box<Self> {
+        Box::new(Self { part, reduction: None })
+    }
 }
 
 impl Responses {
     pub(super) fn new(config: &Config, parts: &Composition) -> Self {
         Self {
             restoration: (parts.restoration)(config),
-            eifel: parts.eifel.then(|| Box::new(Eifel::new())),
-            f_rto: parts.f_rto.then(|| Box::new(FRto::new())),
-            eifel_watches: None,
-            f_rto_watches: None,
+            eifel: parts.eifel.then(|| Watch::boxed(Eifel::new())),
+            f_rto: parts.f_rto.then(|| Watch::boxed(FRto::new())),
+            linux: parts.linux.then(|| Box::new(Linux::new())),
         }
     }
 
@@ -43,7 +55,10 @@ impl Responses {
     pub(super) fn give_up(&mut self) {
         self.stop();
         if let Some(eifel) = &mut self.eifel {
-            eifel.stop();
+            eifel.part.stop();
+        }
+        if let Some(linux) = &mut self.linux {
+            linux.last.give_up();
         }
     }
 
@@ -62,35 +77,38 @@ impl Responses {
             Phase::Recovery { .. } => During::FastRecovery,
             Phase::Loss { .. } => During::Timeout,
         };
+        if let Some(linux) = &mut self.linux {
+            linux.watch(reduction);
+        }
         if during == During::Open
             && let Some(eifel) = &mut self.eifel
         {
-            eifel.begin();
-            self.eifel_watches = Some(reduction);
+            eifel.part.begin();
+            eifel.reduction = Some(reduction);
             let first = stream.board.entry(stream.board.first());
             if first.retransmitted {
                 // A probe or a spurious recovery resent it, and the answer to that may come only now.
-                eifel.on_retransmit(first.sent);
+                eifel.part.on_retransmit(first.sent);
             }
         }
         if cause == Cause::Timeout
             && let Some(f_rto) = &mut self.f_rto
-            && f_rto.on_timeout(stream.una(), stream.nxt(), during, sack)
+            && f_rto.part.on_timeout(stream.una(), stream.nxt(), during, sack)
         {
-            self.f_rto_watches = Some(reduction);
+            f_rto.reduction = Some(reduction);
         }
     }
 
     /// Stops F-RTO when recovery ends.
     pub(super) fn stop(&mut self) {
         if let Some(f_rto) = &mut self.f_rto {
-            f_rto.stop();
+            f_rto.part.stop();
         }
     }
 
     /// Returns whether an acknowledgement without a DSACK is no evidence outside recovery.
     pub(super) fn are_idle(&self) -> bool {
-        self.eifel.as_ref().is_none_or(|eifel| eifel.is_idle())
+        self.eifel.as_ref().is_none_or(|eifel| eifel.part.is_idle())
     }
 }
 
@@ -143,9 +161,11 @@ impl<O: Observer> AckContext<'_, '_, O> {
             all: stream.una() == stream.nxt(),
             advanced: self.read.advanced,
         };
-        let eifel = self.sender.responses.eifel.as_mut();
-        if eifel.is_some_and(|eifel| eifel.on_ack(&acceptable)) {
-            return self.respond(self.sender.responses.eifel_watches);
+        if let Some(eifel) = self.sender.responses.eifel.as_mut()
+            && eifel.part.on_ack(&acceptable)
+        {
+            let watched = eifel.reduction;
+            return self.respond(watched);
         }
         if !matches!(self.sender.recovery.phase, Phase::Loss { .. }) {
             return false;
@@ -154,7 +174,8 @@ impl<O: Observer> AckContext<'_, '_, O> {
         let Some(f_rto) = &mut sender.responses.f_rto else { return false };
         let sack = sender.policy.acks == Acks::Sack;
         let right = self.ack.blocks.iter().map(|&(_, right)| right).max();
-        let finding = f_rto.on_ack(&f_rto::AckView {
+        let watched = f_rto.reduction;
+        let finding = f_rto.part.on_ack(&f_rto::AckView {
             sack,
             una: stream.una(),
             nxt: stream.nxt(),
@@ -174,7 +195,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
                 sender.window.cwnd = cwnd.min(sender.policy.max_cwnd);
                 false
             }
-            Finding::Spurious => self.respond(self.sender.responses.f_rto_watches),
+            Finding::Spurious => self.respond(watched),
         }
     }
 

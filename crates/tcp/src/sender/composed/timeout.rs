@@ -56,12 +56,19 @@ impl<O: Observer> Step<'_, O> {
         let view = self.view();
         let Step { sender, stream, now, .. } = self;
         let now = *now;
+        let phase = sender.recovery.phase;
+        let mut reduced = false;
+        if let Some(linux) = &mut sender.responses.linux {
+            linux.on_timeout(phase, stream.board.sacked(), now);
+            // Linux reduces the window once for the data of a recovery.
+            reduced = matches!(phase, Phase::Recovery { point, .. } if stream.una() < point);
+        }
         sender.detector.on_timeout(first, &view);
         // RFC 5681, section 3.1: a second timeout for the same data leaves ssthresh alone. So does the
         // first one after a mark in the same window of data (RFC 3168, section 6.1.2).
         if sender.policy.halves_as_ns2(&sender.control) {
             sender.reduce(stream, Cause::Timeout, now);
-        } else if first {
+        } else if first && !reduced {
             sender.reduce_for_loss(stream, Cause::Timeout, now);
         } else {
             sender.record_reduction(stream, Cause::Timeout, Snapshot::default(), now);

@@ -95,7 +95,8 @@ impl Composed {
         if !self.recovery.may_send(&self.policy, stream, cwnd) {
             return None;
         }
-        let transmission = match stream.board.next_lost() {
+        let holds = self.responses.linux.as_ref().is_some_and(|linux| linux.holds);
+        let transmission = match stream.board.next_lost().filter(|_| !holds) {
             Some(number) => {
                 self.recovery.high_rxt = self.recovery.high_rxt.max(number);
                 Some(self.retransmit(stream, number, Cause::FastRetransmit, now))
@@ -116,13 +117,13 @@ impl Composed {
     }
 
     fn poll_after_timeout(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
-        let step = self.responses.f_rto.as_ref().map_or(Step::Idle, |f_rto| f_rto.step());
+        let step = self.responses.f_rto.as_ref().map_or(Step::Idle, |f_rto| f_rto.part.step());
         match step {
             Step::First { .. } | Step::Second { new: 0 } => None,
             Step::Second { .. } => {
                 let transmission = self.new_data(stream, now)?;
                 if let Some(f_rto) = &mut self.responses.f_rto {
-                    f_rto.on_sent_new();
+                    f_rto.part.on_sent_new();
                 }
                 Some(transmission)
             }
@@ -134,11 +135,12 @@ impl Composed {
                 if f64::from(pipe) >= self.window.cwnd.floor() {
                     return None;
                 }
-                match stream.board.next_lost() {
+                let holds = self.responses.linux.as_ref().is_some_and(|linux| linux.holds);
+                match stream.board.next_lost().filter(|_| !holds) {
                     Some(number) => {
                         let transmission = self.retransmit(stream, number, Cause::Timeout, now);
                         if let Some(f_rto) = &mut self.responses.f_rto {
-                            f_rto.on_resent(stream.board.entry(number).end());
+                            f_rto.part.on_resent(stream.board.entry(number).end());
                         }
                         Some(transmission)
                     }
@@ -193,7 +195,10 @@ impl Composed {
             self.on_paced_sent(stream, number, now);
         }
         if let Some(eifel) = &mut self.responses.eifel {
-            eifel.on_retransmit(now);
+            eifel.part.on_retransmit(now);
+        }
+        if let Some(linux) = &mut self.responses.linux {
+            linux.last.on_retransmit(now);
         }
         self.timers.start_retransmission(stream, self.window.cwnd, now);
         transmission

@@ -83,6 +83,8 @@ pub(crate) struct DsackReport {
 pub(crate) struct Retransmissions {
     /// Records in stream order.
     records: VecDeque<Record>,
+    /// Number of those that no acknowledgement covers yet.
+    uncovered: u32,
 }
 
 impl Retransmissions {
@@ -97,6 +99,11 @@ impl Retransmissions {
     /// Frees memory that is not in use.
     pub(crate) fn shrink(&mut self) {
         self.records.shrink_to_fit();
+    }
+
+    /// Returns the number of retransmitted segments that no acknowledgement covers yet.
+    pub(crate) fn uncovered(&self) -> u32 {
+        self.uncovered
     }
 
     /// Returns whether there is no record.
@@ -124,6 +131,7 @@ impl Retransmissions {
                 Some(std::mem::replace(&mut record.under, under))
             }
             Err(at) => {
+                self.uncovered += 1;
                 self.records.insert(
                     at,
                     Record {
@@ -158,9 +166,11 @@ impl Retransmissions {
         now: Instant,
     ) -> Option<Instant> {
         let record = self.record(number)?;
-        record.covered = Some(now);
+        let first = record.covered.replace(now).is_none();
         record.original_first = original;
-        (original && record.retransmissions == 1).then_some(record.original_sent)
+        let original = (original && record.retransmissions == 1).then_some(record.original_sent);
+        self.uncovered -= u32::from(first);
+        original
     }
 
     /// Records how late the original of segment `number` was, should it prove to be what the
