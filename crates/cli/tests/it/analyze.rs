@@ -141,8 +141,14 @@ fn an_unreadable_capture_is_refused_in_one_line() {
     fs::write(folder.path().join("text"), "no capture").expect("can be written");
     fs::write(folder.path().join("nothing"), "").expect("can be written");
     for (name, line) in [
-        ("text", "unruffled: text: not a capture: expected pcap or pcapng, also gzip\n"),
-        ("nothing", "unruffled: nothing: empty: expected a capture (pcap or pcapng, also gzip)\n"),
+        (
+            "text",
+            "unruffled: text: not a capture: expected pcap, pcapng, snoop or ERF, also compressed\n",
+        ),
+        (
+            "nothing",
+            "unruffled: nothing: empty: expected a capture (pcap, pcapng, snoop or ERF, also compressed)\n",
+        ),
     ] {
         let output = unruffled(&folder, &["analyze", name]);
         assert_eq!(output.status.code(), Some(2));
