@@ -17,7 +17,7 @@ use unruffled_lab::{Scenario, run};
 use unruffled_measure::{End, ExitCounts};
 use unruffled_tcp::Variant;
 
-/// The seed of the paths. The rules were developed with the seeds 500 to 699.
+/// The seed of the paths. The rules were developed with the seeds 500 to 706.
 const SEED: u64 = 700;
 
 /// The number of paths of each kind.
