@@ -17,8 +17,8 @@ use unruffled_lab::{Scenario, run};
 use unruffled_measure::{End, ExitCounts};
 use unruffled_tcp::Variant;
 
-/// The seed of the paths. The rules were developed with the seeds 500 to 706.
-const SEED: u64 = 700;
+/// The seed of the paths. The rules were developed with the seeds 500 to 706, and 901.
+const SEED: u64 = 901;
 
 /// The number of paths of each kind.
 const PATHS: usize = 4;
@@ -253,9 +253,10 @@ fn what_drops_late_packets_is_never_named_wrongly() {
     }
     println!("named of those due: {named:?}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let sum = |of: fn(&(u32, u32)) -> u32| named.values().map(of).sum::<u32>();
-    let (all, right) = (sum(|counts| counts.0), sum(|counts| counts.1));
-    assert!(right * 2 >= all, "{right} of {all}: {named:?}");
+    assert_eq!(named.len(), 3, "each cause dropped many packets somewhere: {named:?}");
+    for (cause, (all, right)) in &named {
+        assert!(right * 2 >= *all, "{cause}: {right} of {all}: {named:?}");
+    }
 }
 
 /// A path of 20 Mb/s and 40 ms, of whose packets 5 % are late by Exp(30 ms), 50 packets at full rate.
