@@ -223,8 +223,10 @@ pub struct Retransmissions {
     pub dsacks: u64,
     /// DSACKs without a retransmission that explains them: the network copied a segment.
     pub dsacks_unexplained: u64,
-    /// Copies that the network or the capture made.
+    /// Copies of data that the network or the capture made.
     pub duplicates: u64,
+    /// Copies of SYNs that the network or the capture made.
+    pub syn_duplicates: u64,
     /// Duplicate acknowledgements of this data.
     pub duplicate_acks: u64,
     /// Keep-alives.

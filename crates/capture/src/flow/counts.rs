@@ -10,8 +10,10 @@ pub(super) struct Counts {
     pub(super) segments: u64,
     pub(super) retransmitted: Retransmitted,
     pub(super) spurious: Spurious,
-    /// Copies that the network or the capture made.
+    /// Copies of data that the network or the capture made.
     pub(super) duplicates: u64,
+    /// Copies of SYNs that the network or the capture made.
+    pub(super) syn_copies: u64,
     pub(super) keepalives: u64,
     /// Probes of a zero window.
     pub(super) probes: u64,

@@ -199,6 +199,7 @@ fn retransmissions(flow: &FlowDirection) -> Retransmissions {
         dsacks: counts.acks.dsacks,
         dsacks_unexplained: counts.acks.dsacks_unexplained,
         duplicates: counts.duplicates,
+        syn_duplicates: counts.syn_copies,
         duplicate_acks: counts.acks.duplicate,
         keepalives: counts.keepalives,
         judged_by_time: counts.judged_by_time,
