@@ -43,7 +43,6 @@ pub(super) fn first(link: Link, octets: Octets<'_>) -> Result<(Header, Octets<'_
         0 | 108 => loopback(octets),
         1 => Ok((Header::Ethernet, octets)),
         6 => token_ring(octets),
-        9 => Ok((Header::Ppp, octets)),
         10 => {
             // Frame control and two addresses; frames with LLC have the number 5 in the upper bits.
             let (head, rest) = octets.split::<13>()?;
@@ -53,7 +52,7 @@ pub(super) fn first(link: Link, octets: Octets<'_>) -> Result<(Header, Octets<'_
         11 | 100 => llc_or_ip(octets),
         12 | 14 | 101 | 228 | 229 => Ok((Header::Ip, octets)),
         // Cisco's HDLC begins with its own addresses.
-        50 => match octets.peek::<1>()? {
+        9 | 50 => match octets.peek::<1>()? {
             [0x0f | 0x8f] => Ok((Header::CiscoHdlc, octets)),
             _ => Ok((Header::Ppp, octets)),
         },
@@ -90,8 +89,7 @@ pub(super) fn first(link: Link, octets: Octets<'_>) -> Result<(Header, Octets<'_
         // Hilscher's analyzer: four octets, and eight of preamble in the second of the types.
         240 => Ok((Header::Ethernet, octets.skip(4)?)),
         241 => Ok((Header::Ethernet, octets.skip(12)?)),
-        // IP over InfiniBand: an address, an EtherType, and two octets of zero.
-        242 => ether_type_at(octets, 20, 24),
+        242 => infiniband(octets),
         // Apple's PKTAP, and the number that it had before.
         149 | 258 => packet_tap(link, octets),
         // Ethernet with its preamble.
@@ -109,6 +107,15 @@ fn ether_type_at(
 ) -> Result<(Header, Octets<'_>), SkipReason> {
     let rest = octets.skip(length)?;
     Ok((Header::EtherType(u16_at(octets.data, at)), rest))
+}
+
+/// Reads IP over InfiniBand: an EtherType and two octets of zero, after the 40 octets of a global route
+/// header, as tcpdump writes them, or after an address of 20 octets (RFC 4391).
+fn infiniband(octets: Octets<'_>) -> Result<(Header, Octets<'_>), SkipReason> {
+    let has_route = octets.peek::<44>().is_ok_and(|head| {
+        matches!(u16_at(head, 40), 0x0800 | 0x0806 | 0x86dd) && head[42..] == [0, 0]
+    });
+    if has_route { ether_type_at(octets, 40, 44) } else { ether_type_at(octets, 20, 24) }
 }
 
 /// Reads BSD's loopback header: a protocol family in the byte order of the host or of the network.
