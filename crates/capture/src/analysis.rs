@@ -219,6 +219,9 @@ pub struct Retransmissions {
     pub timeouts: u64,
     /// Retransmitted SYNs.
     pub syns: u64,
+    /// Packets with data below the highest octet that had passed, or captured after their
+    /// acknowledgement: retransmitted, late or copied ones. A joined packet counts once.
+    pub old_packets: u64,
     /// DSACKs that came back.
     pub dsacks: u64,
     /// DSACKs without a retransmission that explains them: the network copied a segment.

@@ -177,8 +177,16 @@ impl FlowDirection {
         let origin = self.stream.begin(first_position(seq));
         let start = position_of(seq, self.stream.next);
         let end = start + len;
+        if segment.len == 1 && end == origin && self.stream.len() == 0 {
+            // The capture begins in a rest, which a keep-alive ends.
+            self.record_probe_or_keep_alive(fingerprint);
+            return;
+        }
         if end <= origin || self.stream.is_implausible(start) {
             self.counts.implausible += 1;
+            // Without a SYN, the capture may begin after the first transmission.
+            let is_known = self.activity.events.syn.is_none() && self.stream.is_near(start);
+            self.counts.old_packets += u64::from(end <= origin && is_known);
             return;
         }
         let is_last_octet = segment.len == 1 && !segment.fin && start + 1 == self.stream.next;
@@ -201,6 +209,9 @@ impl FlowDirection {
         if start > self.stream.next {
             self.append_hole(start, fingerprint);
         }
+        let is_old = start < self.stream.passed || end <= self.stream.una;
+        self.counts.old_packets += u64::from(is_old);
+        self.stream.passed = self.stream.passed.max(end);
         if start < self.stream.next {
             self.record_below(start.max(origin), end.min(self.stream.next), fingerprint);
         }

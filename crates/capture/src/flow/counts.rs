@@ -9,6 +9,8 @@ pub(super) struct Counts {
     /// Segments that passed for the first time.
     pub(super) segments: u64,
     pub(super) retransmitted: Retransmitted,
+    /// Packets with data below the highest octet that had passed, or acknowledged before.
+    pub(super) old_packets: u64,
     pub(super) spurious: Spurious,
     /// Copies of data that the network or the capture made.
     pub(super) duplicates: u64,

@@ -196,6 +196,7 @@ fn retransmissions(flow: &FlowDirection) -> Retransmissions {
         },
         timeouts: counts.retransmitted.timeouts,
         syns: counts.retransmitted.syns,
+        old_packets: counts.old_packets,
         dsacks: counts.acks.dsacks,
         dsacks_unexplained: counts.acks.dsacks_unexplained,
         duplicates: counts.duplicates,

@@ -98,6 +98,7 @@ impl FlowDirection {
         {
             self.advance_time(packet.at);
             self.append_hole(start, packet);
+            self.stream.passed = start;
             self.here.arrivals.overtake(self.next_index(), packet.at);
             self.update_state();
             return;

@@ -159,3 +159,46 @@ fn a_packet_without_data_shows_that_the_last_segment_was_lost() {
     assert_eq!((found.retransmissions.total, found.losses.lost), (1, 1));
     assert_eq!((found.reordering_here.reordered, found.losses.not_captured), (0, 0));
 }
+
+/// Segments 2 and 3 are joined, and retransmitted as one packet; segment 0 is captured after its
+/// acknowledgement.
+#[test]
+fn old_packets_count_as_captured() {
+    let mut trace = Trace::at_sender(false).with_ids();
+    trace.ack(100.0, 1, 0, &[]).data(100.1, 0, 0);
+    trace.data(101.0, 1, 0).joined(102.0, 2, 2).joined(500.0, 2, 2).ack(551.0, 4, 0, &[]);
+    let found = trace.found();
+    assert_eq!((found.retransmissions.total, found.reordering_here.reordered), (2, 0));
+    assert_eq!(found.retransmissions.old_packets, 2);
+}
+
+/// An acknowledgement of half of a joined packet may be captured before it.
+#[test]
+fn a_packet_that_is_acknowledged_in_part_is_not_old() {
+    let mut trace = Trace::at_sender(false).with_ids();
+    trace.ack(100.0, 1, 0, &[]).joined(100.1, 0, 2).ack(101.0, 2, 0, &[]);
+    assert_eq!(trace.found().retransmissions.old_packets, 0);
+}
+
+#[test]
+fn a_capture_may_begin_after_the_first_transmission() {
+    let mut trace = Trace::empty().with_ids();
+    trace.pass(CLIENT, 0, data(9000, 1, 1000));
+    trace.pass(CLIENT, 50_000, data(5000, 1, 1000));
+    let client = &trace.analysis().connections[0].directions[0];
+    assert_eq!((client.retransmissions.old_packets, client.losses.strange), (1, 1));
+}
+
+/// The octet of a keep-alive is the last one before the capture.
+#[test]
+fn a_capture_may_begin_with_a_keep_alive() {
+    let mut trace = Trace::empty().with_ids();
+    trace.pass(SERVER, 0, ack(1, 7001));
+    trace.pass(CLIENT, 120_000, data(7000, 1, 1));
+    trace.pass(SERVER, 120_100, ack(1, 7001));
+    let analysis = trace.analysis();
+    let directions = &analysis.connections[0].directions;
+    let client = directions.iter().find(|direction| direction.to.port() == 80).expect("a client");
+    assert_eq!((client.retransmissions.keepalives, client.retransmissions.old_packets), (1, 0));
+    assert_eq!((client.traffic.segments, client.losses.strange), (0, 0));
+}
