@@ -219,12 +219,17 @@ pub struct Retransmissions {
     pub timeouts: u64,
     /// Retransmitted SYNs.
     pub syns: u64,
+    /// Packets with data below the highest octet that had passed, or captured after their
+    /// acknowledgement: retransmitted, late or copied ones. A joined packet counts once.
+    pub old_packets: u64,
     /// DSACKs that came back.
     pub dsacks: u64,
     /// DSACKs without a retransmission that explains them: the network copied a segment.
     pub dsacks_unexplained: u64,
-    /// Copies that the network or the capture made.
+    /// Copies of data that the network or the capture made.
     pub duplicates: u64,
+    /// Copies of SYNs that the network or the capture made.
+    pub syn_duplicates: u64,
     /// Duplicate acknowledgements of this data.
     pub duplicate_acks: u64,
     /// Keep-alives.

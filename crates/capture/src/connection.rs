@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use unruffled_units::{Duration, Instant};
 
 use crate::analysis::Connection;
-use crate::flow::{FlowDirection, MAX_QUEUE_DELAY};
+use crate::flow::{Fingerprint, FlowDirection};
 use crate::packet::{Packet, Segment};
 
 /// Shortest timeout after which a SYN is retransmitted (RFC 6298, section 2).
@@ -81,15 +81,15 @@ struct Handshake {
 /// A SYN or its answer.
 #[derive(Clone, Copy, Debug, Default)]
 struct HandshakePacket {
-    last: Option<Instant>,
+    last: Option<Fingerprint>,
     transmissions: u32,
 }
 
 impl HandshakePacket {
-    /// Records a transmission; a copy at another interface does not count.
-    fn record(&mut self, at: Instant) {
-        if self.last.is_none_or(|last| at.since(last) >= MAX_QUEUE_DELAY) {
-            self.last = Some(at);
+    /// Records a transmission; a copy does not count.
+    fn record(&mut self, packet: Fingerprint) {
+        if self.last.is_none_or(|last| !packet.is_copied_syn(last)) {
+            self.last = Some(packet);
             self.transmissions += 1;
         }
     }
@@ -97,7 +97,7 @@ impl HandshakePacket {
     /// Returns the round trip if the answer passes at `at`. There is none if the packet was sent twice,
     /// or if it took so long that a retransmission may be missing from the capture.
     fn rtt(&self, at: Instant) -> Option<Duration> {
-        let rtt = at.since(self.last.filter(|_| self.transmissions == 1)?);
+        let rtt = at.since(self.last.filter(|_| self.transmissions == 1)?.at);
         (rtt < MAX_HANDSHAKE_RTT).then_some(rtt)
     }
 }
@@ -125,11 +125,17 @@ impl TcpConnection {
             return false;
         }
         let has_data = self.directions.iter().any(|direction| direction.stream_len() > 0);
+        let direction = &self.directions[self.sender_of(packet)];
+        if !has_data && direction.has_sent_syn(segment) {
+            // The sender retransmits its SYN, although a reset may have passed since: Windows does so
+            // where a server refuses, and any sender does after an answer to an earlier connection.
+            return false;
+        }
         let is_closed = self.reset || self.ends.iter().any(|end| end.fin);
         let idle = packet.at.since(self.last);
         // A SYN with another sequence number opens a connection, unless it is a blind attack on one that
         // is in use.
-        let conflicts = self.directions[self.sender_of(packet)].conflicts_with(segment);
+        let conflicts = direction.conflicts_with(segment);
         let is_new = conflicts && (!has_data || idle > SYN_TIMEOUT);
         is_closed || is_new || has_data && idle > IDLE_TIMEOUT
     }
@@ -181,6 +187,9 @@ impl TcpConnection {
 
     /// Records a SYN.
     fn open(&mut self, from: usize, packet: &Packet, segment: &Segment) {
+        if segment.ack.is_none() {
+            self.reset = false;
+        }
         self.ends[from].syn = Some(SynOptions {
             window_scale: segment.window_scale,
             mss: segment.mss,
@@ -195,13 +204,14 @@ impl TcpConnection {
             }
         }
         let handshake = &mut self.handshake;
+        let fingerprint = Fingerprint::new(packet, segment);
         match (segment.ack.is_some(), from) {
-            (false, 0) => handshake.syn.record(packet.at),
+            (false, 0) => handshake.syn.record(fingerprint),
             (true, 1) => {
                 if handshake.answer.transmissions == 0 {
                     handshake.to_server = handshake.syn.rtt(packet.at);
                 }
-                handshake.answer.record(packet.at);
+                handshake.answer.record(fingerprint);
             }
             // Both ends open the connection, which measures no round trip.
             _ => handshake.done = true,

@@ -32,7 +32,6 @@ use unruffled_units::{Duration, Instant};
 use acknowledgements::SackState;
 use activity::SenderActivity;
 use copies::CopyDetector;
-pub(crate) use copies::MAX_QUEUE_DELAY;
 use counts::Counts;
 use cross_traffic::CrossTraffic;
 use dispersion::TrainDispersion;
@@ -42,7 +41,8 @@ use position::{StreamPosition, after_syn, first_position, position_of};
 use ranges::RangeCounter;
 use retransmissions::Retransmissions;
 use round_trips::RoundTrips;
-use scoreboard::{Fingerprint, Scoreboard};
+pub(crate) use scoreboard::Fingerprint;
+use scoreboard::Scoreboard;
 use send_order::OrderClues;
 use sizes::SegmentSizes;
 use window::ReceiverWindow;
@@ -159,24 +159,34 @@ impl FlowDirection {
         let now = packet.at;
         self.counts.packets += 1;
         self.clues.timestamps.seen |= segment.timestamps.is_some();
-        if segment.syn {
-            self.open(now, segment);
-            return;
-        }
+        let fingerprint = Fingerprint::new(packet, segment);
         if segment.rst {
             return;
         }
+        let is_conflict = segment.syn && !self.open(fingerprint, segment);
+        if is_conflict || segment.syn && segment.len == 0 {
+            return;
+        }
         let len = u64::from(segment.len) + u64::from(segment.fin);
-        let fingerprint = Fingerprint::new(packet, segment);
         if len == 0 {
             self.record_empty(segment, fingerprint);
             return;
         }
-        let origin = self.stream.begin(first_position(segment.seq));
-        let start = position_of(segment.seq, self.stream.next);
+        // The SYN takes the number before the data that it carries (RFC 7413).
+        let seq = segment.seq.wrapping_add(u32::from(segment.syn));
+        let origin = self.stream.begin(first_position(seq));
+        let start = position_of(seq, self.stream.next);
         let end = start + len;
+        if segment.len == 1 && end == origin && self.stream.len() == 0 {
+            // The capture begins in a rest, which a keep-alive ends.
+            self.record_probe_or_keep_alive(fingerprint);
+            return;
+        }
         if end <= origin || self.stream.is_implausible(start) {
             self.counts.implausible += 1;
+            // Without a SYN, the capture may begin after the first transmission.
+            let is_known = self.activity.events.syn.is_none() && self.stream.is_near(start);
+            self.counts.old_packets += u64::from(end <= origin && is_known);
             return;
         }
         let is_last_octet = segment.len == 1 && !segment.fin && start + 1 == self.stream.next;
@@ -199,6 +209,9 @@ impl FlowDirection {
         if start > self.stream.next {
             self.append_hole(start, fingerprint);
         }
+        let is_old = start < self.stream.passed || end <= self.stream.una;
+        self.counts.old_packets += u64::from(is_old);
+        self.stream.passed = self.stream.passed.max(end);
         if start < self.stream.next {
             self.record_below(start.max(origin), end.min(self.stream.next), fingerprint);
         }
@@ -224,23 +237,40 @@ impl FlowDirection {
         });
     }
 
-    /// Records a SYN.
-    fn open(&mut self, now: Instant, segment: &Segment) {
-        let has_begun = self.stream.origin.is_some();
+    /// Records a SYN; returns whether its number is that of the connection.
+    fn open(&mut self, packet: Fingerprint, segment: &Segment) -> bool {
+        let begins_again = self.stream.len() == 0 && self.counts.acks.all == 0;
+        if begins_again && self.stream.conflicts_with(segment) {
+            // A server that loses its state answers the next SYN with another number.
+            self.stream = StreamPosition::default();
+            self.activity.events.syn = None;
+        }
         self.stream.begin(after_syn(segment));
         if self.stream.conflicts_with(segment) {
             self.counts.implausible += 1;
-        } else if has_begun {
-            let before = self.activity.events.syn;
-            let is_copy = before.is_some_and(|at| now.since(at) < MAX_QUEUE_DELAY);
-            self.counts.retransmitted.syns += u64::from(!is_copy);
+            return false;
         }
-        self.activity.events.syn = Some(now);
+        if let Some(before) = self.activity.events.syn {
+            // Of a SYN with data, the data counts.
+            let count = u64::from(segment.len == 0);
+            if packet.is_copied_syn(before) {
+                self.counts.syn_copies += count;
+                return true;
+            }
+            self.counts.retransmitted.syns += count;
+        }
+        self.activity.events.syn = Some(packet);
+        true
     }
 
     /// Returns whether a SYN begins at another sequence number than this stream.
     pub(crate) fn conflicts_with(&self, syn: &Segment) -> bool {
         self.stream.conflicts_with(syn)
+    }
+
+    /// Returns whether a SYN with this sequence number has passed.
+    pub(crate) fn has_sent_syn(&self, syn: &Segment) -> bool {
+        self.activity.events.syn.is_some() && !self.stream.conflicts_with(syn)
     }
 
     /// Records the smaller MSS of both ends, and whether both use timestamps.

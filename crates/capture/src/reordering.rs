@@ -200,11 +200,7 @@ impl Arrivals {
         }
         if arrival == 0 || number >= self.next {
             if arrival > 0 && number > self.next {
-                if self.discontinuities.len() == MAX_DISCONTINUITIES {
-                    self.discontinuities.pop_front();
-                }
-                let from = self.next;
-                self.discontinuities.push_back(Discontinuity { from, to: number, arrival, at });
+                self.skip(number, arrival, at);
             }
             self.next = number + 1;
             self.run += 1;
@@ -236,6 +232,22 @@ impl Arrivals {
             None => self.untimed += 1,
         }
         Arrival::Reordered(late)
+    }
+
+    /// Records a packet that is not counted, but shows that all packets before `index` were sent.
+    pub(crate) fn overtake(&mut self, index: SendIndex, at: Instant) {
+        if self.arrived > 0 && index.original > self.next {
+            self.skip(index.original, self.arrived - 1, at);
+            self.next = index.original;
+        }
+    }
+
+    /// Records that arrival number `arrival` skips the packets before `to`.
+    fn skip(&mut self, to: u64, arrival: u64, at: Instant) {
+        if self.discontinuities.len() == MAX_DISCONTINUITIES {
+            self.discontinuities.pop_front();
+        }
+        self.discontinuities.push_back(Discontinuity { from: self.next, to, arrival, at });
     }
 
     /// Returns how late packet `number` is, if the first packet that overtook it is still known.

@@ -43,7 +43,6 @@ pub(super) fn first(link: Link, octets: Octets<'_>) -> Result<(Header, Octets<'_
         0 | 108 => loopback(octets),
         1 => Ok((Header::Ethernet, octets)),
         6 => token_ring(octets),
-        9 => Ok((Header::Ppp, octets)),
         10 => {
             // Frame control and two addresses; frames with LLC have the number 5 in the upper bits.
             let (head, rest) = octets.split::<13>()?;
@@ -53,7 +52,7 @@ pub(super) fn first(link: Link, octets: Octets<'_>) -> Result<(Header, Octets<'_
         11 | 100 => llc_or_ip(octets),
         12 | 14 | 101 | 228 | 229 => Ok((Header::Ip, octets)),
         // Cisco's HDLC begins with its own addresses.
-        50 => match octets.peek::<1>()? {
+        9 | 50 => match octets.peek::<1>()? {
             [0x0f | 0x8f] => Ok((Header::CiscoHdlc, octets)),
             _ => Ok((Header::Ppp, octets)),
         },

@@ -3,6 +3,7 @@
 use unruffled_units::{Duration, Instant};
 
 use super::FlowDirection;
+use super::scoreboard::Fingerprint;
 
 /// State of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub(super) struct StateTimes {
 /// Times of the last events of each kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EventTimes {
-    pub(super) syn: Option<Instant>,
+    pub(super) syn: Option<Fingerprint>,
     pub(super) first_data: Option<Instant>,
     pub(super) last_data: Option<Instant>,
     pub(super) last_ack: Option<Instant>,

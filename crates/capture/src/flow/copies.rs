@@ -16,7 +16,7 @@ use crate::packet::{Packet, Segment};
 const INTERFACE_DELAY: Duration = Duration::from_millis(1);
 
 /// Time for which a queue between two interfaces holds a packet at most, if nothing shorter is known.
-pub(crate) const MAX_QUEUE_DELAY: Duration = Duration::from_millis(50);
+pub(super) const MAX_QUEUE_DELAY: Duration = Duration::from_millis(50);
 
 /// Time within which routers forward a packet. Copies of a packet with an identification of its own
 /// are recognised within this time.

@@ -9,9 +9,13 @@ pub(super) struct Counts {
     /// Segments that passed for the first time.
     pub(super) segments: u64,
     pub(super) retransmitted: Retransmitted,
+    /// Packets with data below the highest octet that had passed, or acknowledged before.
+    pub(super) old_packets: u64,
     pub(super) spurious: Spurious,
-    /// Copies that the network or the capture made.
+    /// Copies of data that the network or the capture made.
     pub(super) duplicates: u64,
+    /// Copies of SYNs that the network or the capture made.
+    pub(super) syn_copies: u64,
     pub(super) keepalives: u64,
     /// Probes of a zero window.
     pub(super) probes: u64,

@@ -63,7 +63,7 @@ impl FlowDirection {
     }
 
     /// Returns the index of the next new segment in the order of sending.
-    fn next_index(&self) -> SendIndex {
+    pub(super) fn next_index(&self) -> SendIndex {
         let original = self.stream.segments;
         SendIndex::new(original, original + self.counts.retransmitted.segments)
     }

@@ -17,6 +17,8 @@ pub(super) struct StreamPosition {
     pub(super) origin: Option<u64>,
     /// The octet after the last one known to have been sent.
     pub(super) next: u64,
+    /// The octet after the last one that a captured packet of the sender shows to have been sent.
+    pub(super) passed: u64,
     /// The first octet that is not acknowledged.
     pub(super) una: u64,
     /// Number of segments sent, each counted once.
@@ -57,6 +59,11 @@ impl StreamPosition {
     /// Returns whether a SYN begins at another number than this stream.
     pub(super) fn conflicts_with(&self, syn: &Segment) -> bool {
         self.origin.is_some_and(|origin| origin != after_syn(syn))
+    }
+
+    /// Returns whether `position` lies no further from what was sent than a window or a gap in a capture.
+    pub(super) fn is_near(&self, position: u64) -> bool {
+        position.abs_diff(self.next) <= 2 * self.largest_flight + MAX_GAP_OCTETS
     }
 
     /// Returns whether `position` is no plausible continuation, because the packet is damaged or

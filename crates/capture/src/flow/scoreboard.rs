@@ -6,15 +6,16 @@ use std::ops::Range;
 
 use unruffled_units::{Duration, Instant};
 
+use super::copies::MAX_QUEUE_DELAY;
 use crate::packet::{Packet, Segment};
 use crate::reordering::SendIndex;
 
 /// Features of a packet that show when it was sent relative to others of the same sender, and
 /// whether two packets are copies of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fingerprint {
+pub(crate) struct Fingerprint {
     /// Time of capture.
-    pub(super) at: Instant,
+    pub(crate) at: Instant,
     /// Timestamp value.
     pub(super) timestamp: Option<u32>,
     /// Identification of the IPv4 header.
@@ -24,7 +25,7 @@ pub(super) struct Fingerprint {
 }
 
 impl Fingerprint {
-    pub(super) fn new(packet: &Packet, segment: &Segment) -> Self {
+    pub(crate) fn new(packet: &Packet, segment: &Segment) -> Self {
         let timestamp = segment.timestamps.map(|(value, _)| value);
         Self { at: packet.at, timestamp, id: packet.id, ttl: packet.ttl }
     }
@@ -47,6 +48,12 @@ impl Fingerprint {
             (one, two) => one == two,
         };
         self.timestamp == other.timestamp && same_id
+    }
+
+    /// Returns whether this SYN is a copy of `before`, a SYN of the same end with the same sequence
+    /// number. A retransmission passes later, or with an identification or timestamp of its own.
+    pub(crate) fn is_copied_syn(self, before: Self) -> bool {
+        self.matches(before, 0) && self.at.since(before.at) < MAX_QUEUE_DELAY
     }
 }
 

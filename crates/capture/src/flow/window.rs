@@ -7,6 +7,7 @@ use unruffled_units::{Duration, Instant};
 
 use super::FlowDirection;
 use super::copies::MAX_QUEUE_DELAY;
+use super::position::position_of;
 use super::scoreboard::{Entry, Fingerprint};
 use crate::packet::Segment;
 
@@ -89,7 +90,19 @@ impl FlowDirection {
     }
 
     /// Records a packet without data: an acknowledgement, a probe or a keep-alive.
+    ///
+    /// Its number shows how much was sent before it.
     pub(super) fn record_empty(&mut self, segment: &Segment, packet: Fingerprint) {
+        let start = position_of(segment.seq, self.stream.next);
+        if start > self.stream.next && self.shows_sent_data() && !self.stream.is_implausible(start)
+        {
+            self.advance_time(packet.at);
+            self.append_hole(start, packet);
+            self.stream.passed = start;
+            self.here.arrivals.overtake(self.next_index(), packet.at);
+            self.update_state();
+            return;
+        }
         let next = self.stream.next as u32;
         let before_next = segment.seq.wrapping_add(1) == next;
         // Linux sets the urgent flag in a probe while urgent data is not acknowledged.
@@ -98,6 +111,12 @@ impl FlowDirection {
         if nothing_outstanding && (before_next || urgent) {
             self.record_probe_or_keep_alive(packet);
         }
+    }
+
+    /// Returns whether the number of a packet without data is the one after everything sent before it.
+    /// The number of a sender that probes a window may be one more.
+    fn shows_sent_data(&self) -> bool {
+        self.stream.origin.is_some() && !self.window.is_zero() && self.window.pending.is_none()
     }
 
     /// Records a packet that holds nothing new and requests an acknowledgement.

@@ -86,6 +86,25 @@ fn plain(v6: bool) -> Analysis {
     found
 }
 
+/// tcpdump writes InfiniBand's global route header, and Cisco's HDLC with the link type of PPP.
+#[test]
+fn headers_that_share_a_link_type_are_distinguished() {
+    for v6 in [false, true] {
+        let kind: [u8; 2] = if v6 { [0x86, 0xdd] } else { [0x08, 0x00] };
+        let route = [&[0; 40], &kind[..], &[0, 0]].concat();
+        let hdlc = [&[0x0f, 0], &kind[..]].concat();
+        for (number, header) in [(242, route), (9, hdlc)] {
+            let link = Link::from_number(number);
+            let frames: Vec<_> = transfer(v6)
+                .into_iter()
+                .map(|(us, packet)| (us, [&header[..], &packet].concat()))
+                .collect();
+            let found = analysed(frames.iter().map(|(us, data)| (*us, link, &data[..])));
+            assert_eq!(found.connections, plain(v6).connections, "{link:?}");
+        }
+    }
+}
+
 /// Returns what the analysis found about the order of the first direction.
 fn order(analysis: &Analysis) -> (u64, u64, &Reordering, Retransmissions) {
     assert_eq!(analysis.connections.len(), 1);

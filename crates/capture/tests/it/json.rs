@@ -8,8 +8,8 @@ const DIRECTION: &str = "from to place packets segments payload_bytes acks cut_a
     flight acked";
 
 const RETRANSMISSIONS: &str = "total needed spurious spurious_by_dsack spurious_by_timestamps \
-    spurious_by_acknowledgement spurious_by_original spurious_by_time timeouts syns dsacks \
-    dsacks_unexplained duplicates duplicate_acks keepalives judged_by_time";
+    spurious_by_acknowledgement spurious_by_original spurious_by_time timeouts syns old_packets dsacks \
+    dsacks_unexplained duplicates syn_duplicates duplicate_acks keepalives judged_by_time";
 
 const WINDOWS: &str = "recoveries needless_recoveries cuts needless_cuts recovery_s \
     needless_recovery_s largest_flight largest_window zero_windows closed_s probes";

@@ -2,6 +2,7 @@
 
 mod encapsulations;
 mod files;
+mod handshakes;
 mod json;
 mod numbered;
 mod public;

@@ -58,18 +58,22 @@ impl Trace {
         Self::opened(false, [0, 25_000, 50_000], None)
     }
 
-    /// Begins a connection; the SYN, the SYN-ACK and the ACK pass at these times.
-    fn opened(timestamps: bool, at_us: [u64; 3], second_interface_us: Option<u64>) -> Self {
-        let analyzer = Analyzer::new(Limits::default());
-        let mut trace = Self {
-            analyzer,
-            timestamps,
+    /// Begins a trace without packets.
+    pub(crate) fn empty() -> Self {
+        Self {
+            analyzer: Analyzer::new(Limits::default()),
+            timestamps: false,
             ids: false,
             id: [0; 2],
             cut: false,
-            second_interface_us,
+            second_interface_us: None,
             hops: 0,
-        };
+        }
+    }
+
+    /// Begins a connection; the SYN, the SYN-ACK and the ACK pass at these times.
+    fn opened(timestamps: bool, at_us: [u64; 3], second_interface_us: Option<u64>) -> Self {
+        let mut trace = Self { timestamps, second_interface_us, ..Self::empty() };
         let stamps = timestamps.then_some((1, 0));
         let syn = Segment {
             seq: u32::MAX,
@@ -101,13 +105,19 @@ impl Trace {
         self
     }
 
-    fn pass(&mut self, from: usize, at_us: u64, segment: Segment) {
+    /// Passes a segment of the client, if `from` is 0, or of the server, if it is 1.
+    pub(crate) fn pass(&mut self, from: usize, at_us: u64, segment: Segment) {
         self.id[from] = self.id[from].wrapping_add(1);
         let id = self.ids.then_some(self.id[from]);
         self.pass_with(from, at_us, segment, id, 64);
         if let Some(later) = self.second_interface_us {
             self.pass_with(from, at_us + later, segment, id, 64 - self.hops);
         }
+    }
+
+    /// Passes a segment of the client or the server with that identification.
+    pub(crate) fn pass_with_id(&mut self, from: usize, at_us: u64, segment: Segment, id: u16) {
+        self.pass_with(from, at_us, segment, Some(id), 64);
     }
 
     fn pass_with(&mut self, from: usize, at_us: u64, segment: Segment, id: Option<u16>, ttl: u8) {
@@ -212,6 +222,12 @@ impl Trace {
     /// Returns the analysis.
     pub(crate) fn analysis(self) -> Analysis {
         self.analyzer.finish()
+    }
+
+    /// Returns the analysis of the data of both ends of the only connection.
+    pub(crate) fn directions(self) -> [Direction; 2] {
+        let [connection] = <[_; 1]>::try_from(self.analysis().connections).expect("one connection");
+        connection.directions
     }
 
     /// Returns the analysis of the client's data.
