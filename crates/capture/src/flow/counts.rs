@@ -12,6 +12,8 @@ pub(super) struct Counts {
     pub(super) spurious: Spurious,
     /// Copies that the network or the capture made.
     pub(super) duplicates: u64,
+    /// Acknowledgements that a capture on several interfaces has more than once.
+    pub(super) copied_acks: u64,
     pub(super) keepalives: u64,
     /// Probes of a zero window.
     pub(super) probes: u64,

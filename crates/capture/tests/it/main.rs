@@ -2,6 +2,7 @@
 
 mod encapsulations;
 mod files;
+mod interfaces;
 mod json;
 mod numbered;
 mod public;
