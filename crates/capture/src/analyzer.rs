@@ -227,7 +227,7 @@ impl Analyzer {
         match (&mut self.slots[place].conversation, &packet.transport) {
             (Some(Conversation::Tcp(connection)), Transport::Tcp(segment)) => {
                 let before = connection.segments_held();
-                let copies = connection.copies();
+                let copies = if several_interfaces { connection.copies() } else { 0 };
                 let clock_step = self.clock.coarse_step();
                 connection.packet(packet, segment, self.limits.segments, clock_step);
                 self.segments_held = self.segments_held + connection.segments_held() - before;

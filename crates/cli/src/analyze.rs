@@ -78,8 +78,14 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
         return crate::refuse(format!("{flag}: expected one capture, found {found}"));
     }
     #[cfg(target_os = "linux")]
-    if let Some(interface) = &arguments.interface {
-        return live::main(arguments, interface);
+    match &arguments.interface {
+        Some(interface) => return live::main(arguments, interface),
+        // Clap does not require the interface where captures exclude it.
+        None if arguments.span.is_some() => return crate::refuse("--for: expected --interface"),
+        None if arguments.promiscuous => {
+            return crate::refuse("--promiscuous: expected --interface");
+        }
+        None => {}
     }
     let outcome = if several { several::execute(arguments) } else { execute(arguments) };
     finish(outcome)

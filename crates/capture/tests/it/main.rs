@@ -4,6 +4,7 @@ mod encapsulations;
 mod files;
 mod interfaces;
 mod json;
+mod matching;
 mod numbered;
 mod public;
 mod regressions;
