@@ -33,8 +33,7 @@ pub(super) struct CopyDetector {
 /// The last acknowledgements that passed.
 #[derive(Clone, Copy, Debug, Default)]
 struct RecentAcks {
-    /// For each, when it passed, its time to live and its interface, and its digest.
-    last: [Option<(Instant, (u8, u32), u64)>; 4],
+    last: [Option<RecentAck>; 4],
     next: usize,
     id: Option<u16>,
     /// Acknowledgements whose identification differs from the one before.
@@ -43,19 +42,28 @@ struct RecentAcks {
     repeated: u32,
 }
 
+/// An acknowledgement that passed.
+#[derive(Clone, Copy, Debug)]
+struct RecentAck {
+    at: Instant,
+    /// Time to live and interface.
+    point: (u8, u32),
+    digest: u64,
+}
+
 impl RecentAcks {
     /// Returns whether each acknowledgement has an identification of its own.
     fn have_unique_ids(&self) -> bool {
         self.repeated <= self.differing / 32 + 1
     }
 
-    fn record(&mut self, at: Instant, point: (u8, u32), digest: u64, id: Option<u16>) {
+    fn record(&mut self, ack: RecentAck, id: Option<u16>) {
         if let (Some(id), Some(before)) = (id, self.id) {
             let count = if id == before { &mut self.repeated } else { &mut self.differing };
             *count = count.saturating_add(1);
         }
         self.id = id;
-        self.last[self.next] = Some((at, point, digest));
+        self.last[self.next] = Some(ack);
         self.next = (self.next + 1) % self.last.len();
     }
 }
@@ -128,14 +136,14 @@ impl FlowDirection {
             // Without SACK, duplicate acknowledgements look the same.
             Duration::ZERO
         };
-        let is_copy = acks.last.iter().flatten().any(|&(at, other_point, other)| {
-            let delay = if other_point == point { delay } else { delay.max(MAX_QUEUE_DELAY) };
-            other == digest && now.since(at) < delay
+        let is_copy = acks.last.iter().flatten().any(|other| {
+            let delay = if other.point == point { delay } else { delay.max(MAX_QUEUE_DELAY) };
+            other.digest == digest && now.since(other.at) < delay
         });
         if is_copy {
             self.counts.copied_acks += 1;
         } else {
-            acks.record(now, point, digest, id);
+            acks.record(RecentAck { at: now, point, digest }, id);
         }
         is_copy
     }

@@ -11,6 +11,9 @@ use crate::decode::Decoder;
 use crate::packet::{Datagram, Packet, Segment, Transport};
 use crate::reader::Frame;
 
+/// Octets of a segment that fills a packet of Ethernet.
+pub(super) const USUAL_SEGMENT: u32 = 1460;
+
 /// Maximum number of flows kept of one capture.
 const MAX_FLOWS: usize = 100_000;
 
@@ -21,7 +24,7 @@ pub struct Trace {
     decoder: Decoder,
     places: HashMap<FlowKey, usize, RandomState>,
     pub(super) flows: Vec<Flow>,
-    /// Number of packets that may still be kept.
+    /// Number of segments that may still be kept.
     room: usize,
     dropped: u64,
     /// Time of the first packet.
@@ -156,7 +159,8 @@ impl Record {
 }
 
 impl Trace {
-    /// Creates a trace that keeps the first `limit` packets.
+    /// Creates a trace that keeps the first `limit` segments. A packet that a card cuts up, or has joined,
+    /// counts as the segments that cross the network.
     pub fn new(limit: usize) -> Self {
         Self {
             decoder: Decoder::default(),
@@ -183,11 +187,15 @@ impl Trace {
         let is_tcp = matches!(packet.transport, Transport::Tcp(_));
         let key = FlowKey { is_tcp, from: packet.from, to: packet.to };
         let place = self.places.get(&key).copied();
-        if self.room == 0 || place.is_none() && self.flows.len() == MAX_FLOWS {
+        let segments = if is_tcp { record.len.div_ceil(USUAL_SEGMENT).max(1) } else { 1 };
+        let room = self.room.checked_sub(segments as usize);
+        let Some(room) = room.filter(|_| place.is_some() || self.flows.len() < MAX_FLOWS) else {
+            // What follows is left out as well, so that a gap is no loss.
+            self.room = 0;
             self.dropped += 1;
             return;
-        }
-        self.room -= 1;
+        };
+        self.room = room;
         self.first.get_or_insert(packet.at);
         self.last = self.last.max(packet.at);
         let place = place.unwrap_or_else(|| {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use unruffled_units::{Duration, Instant};
 
-use super::trace::{FIN, Flow, RST, Record, SYN};
+use super::trace::{FIN, Flow, RST, Record, SYN, USUAL_SEGMENT};
 
 /// Longest time for which a packet stays within a host that captures it on several interfaces.
 const MAX_HOST_DELAY: Duration = Duration::from_secs(1);
@@ -16,8 +16,8 @@ const MAX_HOST_DELAY: Duration = Duration::from_secs(1);
 /// Distance up to which a sequence number is plausible, in octets (RFC 7323, section 2.3).
 const MAX_WINDOW_OCTETS: u32 = 1 << 30;
 
-/// Octets of a segment that fills a packet of Ethernet.
-const USUAL_SEGMENT: u32 = 1460;
+/// Smallest number of octets into which packets are cut (RFC 9293, section 3.7.1).
+const MIN_SEGMENT: u32 = 536;
 
 /// Octets of the timestamps option, with its padding.
 const STAMPS_OCTETS: u32 = 12;
@@ -80,7 +80,7 @@ pub(super) fn full_segment(flows: [&Flow; 2], reverse: [Option<&Flow>; 2]) -> u3
     let usual = counts.into_iter().max_by_key(|&(len, count)| (count, len)).map(|(len, _)| len);
     // Linux and others subtract the options from what the receiver permits.
     let options = if stamped { STAMPS_OCTETS } else { 0 };
-    usual.unwrap_or_else(|| limit.saturating_sub(options)).max(1)
+    usual.unwrap_or_else(|| limit.saturating_sub(options)).max(MIN_SEGMENT)
 }
 
 /// Returns the packets of `flow` with full segments of `full` octets.

