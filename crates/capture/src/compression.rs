@@ -60,7 +60,7 @@ impl Compression {
     }
 }
 
-/// Decompressor of the frames of zstd, of which each thread of `pzstd` writes its own.
+/// Decompressor of zstd. `pzstd` writes many frames in a row.
 struct ZstdReader {
     input: BufReader<Box<dyn Read + Send>>,
     frame: FrameDecoder,
@@ -126,7 +126,7 @@ impl Read for ZstdReader {
     }
 }
 
-/// Decompressor of the frames of lz4.
+/// Decompressor of lz4, also of many frames in a row.
 struct Lz4Reader(lz4_flex::frame::FrameDecoder<BufReader<Box<dyn Read + Send>>>);
 
 impl Lz4Reader {

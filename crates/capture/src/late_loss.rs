@@ -61,6 +61,10 @@ fn poisson(count: u64, mean: f64) -> f64 {
 /// shows one: the smallest of the usual windows beyond which packets are missing.
 pub fn replay_window(direction: &Direction) -> Option<Cutoff> {
     let losses = direction.losses.lost;
+    // Where every n-th packet takes a longer way, none is later than that way, which is a cliff as well.
+    if direction.reordering().in_turn.is_some() {
+        return None;
+    }
     let limits: &[_] = if is_judged_by_time(direction) { &[BY_TIME] } else { &[CLEAR, BLURRED] };
     let is_one = |cutoff: &&Cutoff| {
         let missing = cutoff.expected - cutoff.arrived as f64;

@@ -30,7 +30,7 @@ pub struct Skipped {
     pub kinds: Vec<SkippedKind>,
 }
 
-/// Packets of one kind that were not read, or of which only the outside was.
+/// Packets of one kind whose contents were not read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SkippedKind {
     /// Name of the protocol, or the reason.

@@ -14,7 +14,7 @@ use crate::error::InputError;
 /// to return as much as possible.
 const READ_AHEAD_OCTETS: usize = 64 * 1024;
 
-/// Number of times that a capture may be compressed. More is no capture but an attack.
+/// Maximum number of compressions around a capture.
 const MAX_COMPRESSIONS: usize = 3;
 
 /// A capture's octets, uncompressed.

@@ -56,7 +56,7 @@ impl Discipline {
     }
 
     /// Decides about `packet`, which arrives at `now` at the queue of `transmitter`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn admit(
         &mut self,
         packet: Packet,

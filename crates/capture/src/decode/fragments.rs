@@ -46,7 +46,7 @@ struct Key {
     protocol: Option<u8>,
 }
 
-/// A packet of which some fragments have arrived.
+/// A packet with some of its fragments.
 #[derive(Debug)]
 struct Partial {
     began: Instant,

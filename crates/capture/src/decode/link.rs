@@ -90,8 +90,7 @@ pub(super) fn first(link: Link, octets: Octets<'_>) -> Result<(Header, Octets<'_
         // Hilscher's analyzer: four octets, and eight of preamble in the second of the types.
         240 => Ok((Header::Ethernet, octets.skip(4)?)),
         241 => Ok((Header::Ethernet, octets.skip(12)?)),
-        // IP over InfiniBand: an address, an EtherType, and two octets of zero.
-        242 => ether_type_at(octets, 20, 24),
+        242 => infiniband(octets),
         // Apple's PKTAP, and the number that it had before.
         149 | 258 => packet_tap(link, octets),
         // Ethernet with its preamble.
@@ -109,6 +108,17 @@ fn ether_type_at(
 ) -> Result<(Header, Octets<'_>), SkipReason> {
     let rest = octets.skip(length)?;
     Ok((Header::EtherType(u16_at(octets.data, at)), rest))
+}
+
+/// Reads the header of IP over InfiniBand (RFC 4391, section 6): an EtherType and two octets of zero. A
+/// global routing header or an address may precede.
+fn infiniband(octets: Octets<'_>) -> Result<(Header, Octets<'_>), SkipReason> {
+    let is_header = |at: &usize| match octets.data.get(*at..at + 4) {
+        Some(&[a, b, 0, 0]) => matches!(u16::from_be_bytes([a, b]), 0x0600..),
+        _ => false,
+    };
+    let at = [0, 40, 20].into_iter().find(is_header).ok_or(SkipReason::Short)?;
+    ether_type_at(octets, at, at + 4)
 }
 
 /// Reads BSD's loopback header: a protocol family in the byte order of the host or of the network.
@@ -166,7 +176,7 @@ fn cooked_protocol(
     }
 }
 
-/// Reads the header of Linux's NFLOG: fields with lengths and types, one of which is the packet.
+/// Reads the header of Linux's NFLOG: fields with lengths and types. One of them is the packet.
 fn netfilter_log(octets: Octets<'_>) -> Result<(Header, Octets<'_>), SkipReason> {
     const PAYLOAD: u16 = 9;
     let mut rest = octets.skip(4)?;
@@ -201,7 +211,7 @@ fn packet_tap(link: Link, octets: Octets<'_>) -> Result<(Header, Octets<'_>), Sk
     let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let length = word(0) as usize;
     if !(12..=1024).contains(&length) || word(4) != PACKET {
-        // The older number is anyone's.
+        // The older number is one for private use.
         let unknown = link.number() == 149;
         return Err(if unknown { SkipReason::UnknownLink(149) } else { SkipReason::NotIp });
     }

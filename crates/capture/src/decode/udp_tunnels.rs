@@ -22,8 +22,7 @@ pub(super) fn first(ports: (u16, u16), payload: Octets<'_>) -> Option<(Header, O
         1701 => l2tp(payload),
         3544 => teredo(payload),
         3386 => gtp0(payload),
-        // LISP: flags and a locator, then the packet.
-        4341 => payload.skip(8).map(|packet| (Header::Ip, packet)),
+        4341 => lisp(payload),
         4754 => Ok((Header::Gre, payload)),
         5247 => capwap(payload),
         _ => Err(SkipReason::NotIp),
@@ -201,6 +200,13 @@ fn tzsp(octets: Octets<'_>) -> Result<(Header, Octets<'_>), SkipReason> {
         link @ (119 | 127) => Ok((Header::Link(crate::Link::from_number(u32::from(link))), rest)),
         _ => Err(SkipReason::NotIp),
     }
+}
+
+/// Reads LISP (RFC 9300, section 5.1): flags and a locator, then the packet. Since any octets may be flags,
+/// the packet has to be exact.
+fn lisp(octets: Octets<'_>) -> Result<(Header, Octets<'_>), SkipReason> {
+    let packet = octets.skip(8)?;
+    if ip::is_certain(packet) { Ok((Header::Ip, packet)) } else { Err(SkipReason::NotIp) }
 }
 
 /// Reads Teredo (RFC 4380, section 5.1.1): an authentication and an origin may come first.

@@ -4,7 +4,7 @@ use std::io::Read;
 
 /// Initial size of the buffer, in octets. Few blocks are larger than a jumbo frame or a segment that
 /// offloading has joined.
-const BUFFER_OCTETS: usize = 256 * 1024;
+const BUFFER_OCTETS: usize = 128 * 1024;
 
 /// Longest block that is accepted, in octets. The largest snap length in use is 256 KiB.
 const MAX_BLOCK_OCTETS: usize = 16 * 1024 * 1024;

@@ -13,9 +13,13 @@ fn unruffled(folder: &TempDir, arguments: &[&str]) -> std::process::Output {
 
 /// Returns a folder with a capture of 20 s at a sender like Linux's, whose packets are late.
 fn captured() -> TempDir {
+    captured_from("rack+cubic")
+}
+
+fn captured_from(sender: &str) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let arguments =
-        ["compare", "few-late", "--duration", "20 s", "--seeds", "1", "--variants", "rack+cubic"];
+        ["compare", "few-late", "--duration", "20 s", "--seeds", "1", "--variants", sender];
     let output =
         unruffled(&folder, &[&arguments[..], &["--no-report", "--pcap", "c.pcapng"]].concat());
     assert!(output.status.success());
@@ -24,7 +28,7 @@ fn captured() -> TempDir {
 
 #[test]
 fn three_commands_lead_from_a_capture_to_a_comparison() {
-    let folder = captured();
+    let folder = captured_from("linux");
     let output = unruffled(&folder, &["analyze", "c.pcapng", "--scenario", "path.toml"]);
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();
@@ -38,7 +42,7 @@ fn three_commands_lead_from_a_capture_to_a_comparison() {
     let receiver =
         "3. On 198.51.100.1, the receiver of transfer 1; this was captured elsewhere: put";
     assert!(text.contains(receiver) && text.contains("sudo unruffled resequence"), "{text}");
-    assert!(message.starts_with("scenario: path.toml: rack+cubic delivers "), "{message}");
+    assert!(message.starts_with("scenario: path.toml: linux delivers "), "{message}");
     let ranked = ["compare", "path.toml", "--duration", "5 s", "--seeds", "1", "--no-report"];
     let output = unruffled(&folder, &ranked);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -53,7 +57,8 @@ fn both_readings_of_the_losses_are_written_and_the_likelier_has_the_given_name()
     let run = ["--duration", "20 s", "--seeds", "1", "--variants", "rack+cubic", "--no-report"];
     let output = unruffled(&folder, &[&path[..], &run, &["--pcap", "c.pcapng"]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let output = unruffled(&folder, &["analyze", "c.pcapng", "--scenario", "path.toml", "--json"]);
+    let analyze = ["analyze", "c.pcapng", "--scenario", "path.toml", "--json"];
+    let output = unruffled(&folder, &[&analyze[..], &["--sender", "rack+cubic"]].concat());
     let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let verdict = &json["verdicts"][0];
     assert_eq!(verdict["losses"]["decision"], "reordering", "{verdict}");
@@ -141,8 +146,14 @@ fn an_unreadable_capture_is_refused_in_one_line() {
     fs::write(folder.path().join("text"), "no capture").expect("can be written");
     fs::write(folder.path().join("nothing"), "").expect("can be written");
     for (name, line) in [
-        ("text", "unruffled: text: not a capture: expected pcap or pcapng, also gzip\n"),
-        ("nothing", "unruffled: nothing: empty: expected a capture (pcap or pcapng, also gzip)\n"),
+        (
+            "text",
+            "unruffled: text: not a capture: expected pcap, pcapng, snoop or ERF, also compressed\n",
+        ),
+        (
+            "nothing",
+            "unruffled: nothing: empty: expected a capture (pcap, pcapng, snoop or ERF, also compressed)\n",
+        ),
     ] {
         let output = unruffled(&folder, &["analyze", name]);
         assert_eq!(output.status.code(), Some(2));

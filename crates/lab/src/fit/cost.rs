@@ -16,8 +16,9 @@ use crate::rate;
 /// The senders that may have been captured: Linux today, and before RACK.
 const CAPTURED: [&str; 2] = [OBSERVED, "linux-reordering+cubic"];
 
-/// The alternative if neither fits: a sender that does not adapt to reordering.
-const NON_ADAPTIVE: &str = "sack";
+/// The alternatives if neither fits: Linux with a receiver that discards nothing for its timestamp, and a
+/// sender that does not adapt to reordering.
+const ALTERNATIVES: [&str; 2] = ["rack+cubic", "sack"];
 
 /// The excess of packets that waited for others over late packets from which other transfers use
 /// the path. Late packets that are not overtaken look the same.
@@ -292,7 +293,9 @@ pub(super) fn nearest(
     let fits = CAPTURED.iter().map(|sender| search::fit(name, direction, losses, sender, cancel));
     let mut fits: Vec<Fit> = fits.collect::<Result<_, _>>()?;
     if fits.iter().all(|fit| fit.misfit() > GOOD_RATIO.ln()) {
-        fits.push(search::fit(name, direction, losses, NON_ADAPTIVE, cancel)?);
+        for sender in ALTERNATIVES {
+            fits.push(search::fit(name, direction, losses, sender, cancel)?);
+        }
     }
     let nearest = fits.into_iter().min_by(|a, b| a.misfit().total_cmp(&b.misfit()));
     nearest.ok_or(FitError::NoPath)

@@ -58,9 +58,14 @@ fn framed(kind: u16, payload: &[u8]) -> Vec<u8> {
     joined(&[&MACS, &kind.to_be_bytes(), payload])
 }
 
+/// Returns LLC and SNAP with an EtherType.
+fn snapped_head(kind: u16) -> Vec<u8> {
+    joined(&[&[0xaa, 0xaa, 3, 0, 0, 0], &kind.to_be_bytes()])
+}
+
 /// Puts LLC and SNAP before what follows an EtherType.
 fn snapped(kind: u16, payload: &[u8]) -> Vec<u8> {
-    joined(&[&[0xaa, 0xaa, 3, 0, 0, 0], &kind.to_be_bytes(), payload])
+    joined(&[&snapped_head(kind), payload])
 }
 
 impl Body {
@@ -304,24 +309,30 @@ pub(super) fn wrap(body: Body, choices: &mut Choices<'_>) -> Body {
         }
         19 => {
             let packet = body.into_ip(choices);
-            let head = match choices.below(3) {
+            let mut head = match choices.below(3) {
                 0 => vec![0x30, 0xff, 0, 0, 0, 0, 0, 7],
                 1 => vec![0x32, 0xff, 0, 0, 0, 0, 0, 7, 0, 1, 0, 0],
                 // A container for the flow of 5G.
                 _ => vec![0x34, 0xff, 0, 0, 0, 0, 0, 7, 0, 1, 0, 0x85, 1, 0x10, 9, 0],
             };
+            let length = (head.len() - 8 + packet.len()) as u16;
+            head[2..4].copy_from_slice(&length.to_be_bytes());
             Body::Ip(udp(2152, 2152, &joined(&[&head, &packet]), choices))
         }
         20 => {
             let packet = body.into_ip(choices);
             let protocol = if version(&packet) == 4 { 0x21 } else { 0x57 };
             let ppp = joined(&[&[0xff, 3, 0, protocol], &packet]);
-            let head = match choices.below(3) {
+            let mut head = match choices.below(3) {
                 0 => vec![0x40, 2, 0, 0, 0, 1, 0, 1],
                 1 => vec![0x00, 2, 0, 1, 0, 1],
                 // With sequence numbers and an offset.
                 _ => vec![0x0a, 2, 0, 1, 0, 1, 0, 3, 0, 4, 0, 2, 9, 9],
             };
+            if head[0] & 0x40 != 0 {
+                let length = (head.len() + ppp.len()) as u16;
+                head[2..4].copy_from_slice(&length.to_be_bytes());
+            }
             Body::Ip(udp(1701, 1701, &joined(&[&head, &ppp]), choices))
         }
         // PPTP: GRE of version 1, with and without an acknowledgement.
@@ -377,8 +388,9 @@ fn wireless(kind: u16, payload: &[u8], choices: &mut Choices<'_>) -> (u32, Vec<u
     }
     let snapped = snapped(kind, payload);
     if is_aggregate {
-        // A frame that is not IP, padded to four octets, precedes.
-        frame.extend([&MACS[..], &[0, 5], &[0x42, 0x42, 3, 0, 0], &[0]].concat());
+        // A frame of LLDP, padded to a multiple of four octets, precedes.
+        let other = joined(&[&snapped_head(0x88cc), &[0, 0, 0]]);
+        frame.extend([&MACS[..], &[0, other.len() as u8], &other, &[0; 3]].concat());
         frame.extend([&MACS[..], &(snapped.len() as u16).to_be_bytes()].concat());
     }
     frame.extend(snapped);
@@ -492,7 +504,10 @@ pub(super) fn on_link(body: Body, choices: &mut Choices<'_>) -> (Link, Vec<u8>) 
         21 => {
             let (kind, payload) = body.into_typed();
             match choices.below(2) {
-                0 => (242, joined(&[&[1; 20], &kind.to_be_bytes(), &[0, 0], &payload])),
+                0 => {
+                    let before = [0, 20, 40][choices.below(3)];
+                    (242, joined(&[&vec![1; before], &kind.to_be_bytes(), &[0, 0], &payload]))
+                }
                 _ => (138, joined(&[&[1; 16], &kind.to_be_bytes(), &payload])),
             }
         }
@@ -546,7 +561,10 @@ pub(super) fn on_link(body: Body, choices: &mut Choices<'_>) -> (Link, Vec<u8>) 
                     0x8864 => payload,
                     _ => {
                         let frame = framed(kind, &payload);
-                        joined(&[&[0x11, 0, 0, 7, 0, 0, 0, 0x31, 0, 1], &frame])
+                        {
+                            let length = (4 + frame.len() as u16).to_be_bytes();
+                            joined(&[&[0x11, 0, 0, 7], &length, &[0, 0x31, 0, 1], &frame])
+                        }
                     }
                 },
             )

@@ -15,7 +15,7 @@ use crate::parts::{Kind, maker};
 
 /// Timer of Linux.
 pub(crate) const LINUX: Kind<AnyTimer> = Kind::new::<()>("linux-rto", |values| {
-    maker(values, |(), config: &Config| AnyTimer::Linux(Linux::new(config.rto.min)))
+    maker(values, |(), config: &Config| AnyTimer::Linux(Box::new(Linux::new(config.rto.min))))
 });
 
 /// Nanoseconds, as all times here.
@@ -50,6 +50,7 @@ impl Timer for Linux {
         "RFC 6298 as in Linux".into()
     }
 
+    #[inline(never)]
     fn on_sample(&mut self, rtt: Duration) {
         let rtt = rtt.as_nanos();
         if self.srtt == 0 {
@@ -72,6 +73,7 @@ impl Timer for Linux {
         self.variation = self.variation.max(self.largest);
     }
 
+    #[inline(never)]
     fn on_progress(&mut self, cwnd: f64) {
         self.acks += 1;
         // Linux compares sequence numbers. One acknowledgement covers two segments.
@@ -85,6 +87,7 @@ impl Timer for Linux {
         self.largest = self.min;
     }
 
+    #[inline(never)]
     fn floor(&self) -> Duration {
         Duration::from_nanos(self.srtt + self.variation)
     }

@@ -107,7 +107,7 @@ impl Rto {
     }
 
     /// Passes the sample to the timer and computes the timeout again.
-    #[inline]
+    #[inline(always)]
     fn record(&mut self, rtt: Duration) {
         self.doubtful = false;
         self.timer.on_sample(rtt);
@@ -191,6 +191,7 @@ impl Rto {
     }
 
     /// Called when new data was acknowledged, with the congestion window.
+    #[inline(always)]
     pub(crate) fn progress(&mut self, cwnd: f64) {
         self.timer.on_progress(cwnd);
     }

@@ -220,6 +220,7 @@ impl<O: Observer> Step<'_, O> {
 
     /// Ends the round trip of a reduction: a segment sent after it has arrived, and the segments sent
     /// before it have arrived or are suspected.
+    #[inline(always)]
     pub(super) fn end_reduction_round(&mut self, latest_sent: Option<Instant>) {
         let recovering = matches!(self.sender.recovery.phase, Phase::Recovery { .. });
         if !self.sender.two_stage_active() || !recovering {
