@@ -112,7 +112,9 @@ impl Live {
             let at = match packet.at {
                 Some((seconds, nanoseconds)) => {
                     let seconds = u64::try_from(seconds).unwrap_or(0);
-                    Instant::from_nanos(seconds * 1_000_000_000 + nanoseconds as u64)
+                    Instant::from_nanos(
+                        seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds as u64),
+                    )
                 }
                 None => self.latest,
             };

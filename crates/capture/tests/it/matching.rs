@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use proptest::prelude::*;
 use unruffled_capture::{
     Datagram, Match, MatchedFlow, Packet, Segment, Trace, Transport, match_traces,
 };
@@ -239,4 +240,41 @@ fn packets_beyond_the_limit_are_left_out_and_not_lost() {
     let found = match_traces(&near, &far).expect("the same flow");
     assert_eq!((found.left_out, found.flows[0].lost), ([0, 50], 0));
     assert_eq!(found.flows[0].arrived, 50);
+}
+
+/// Fields of a packet: capture, direction, time, sequence number, acknowledgement, length, flags, timestamp.
+type Fields = (bool, bool, u64, u32, Option<u32>, u32, [bool; 3], Option<u32>);
+
+fn fields() -> impl Strategy<Value = Fields> {
+    let time = prop_oneof![9 => 0..20_000_000_u64, 1 => any::<u64>().prop_map(|us| us / 1000)];
+    let seq = prop_oneof![9 => 0..20_000_u32, 1 => any::<u32>()];
+    let ack = proptest::option::of(prop_oneof![9 => 0..20_000_u32, 1 => any::<u32>()]);
+    let len = prop_oneof![9 => 0..3000_u32, 1 => 0..100_000_u32];
+    let flags = proptest::array::uniform3(proptest::bool::weighted(0.05));
+    (any::<bool>(), any::<bool>(), time, seq, ack, len, flags, proptest::option::of(0..9_u32))
+}
+
+proptest! {
+    /// Whatever both captures hold, each packet has one fate.
+    #[test]
+    fn any_two_captures_have_consistent_counts(packets in proptest::collection::vec(fields(), 1..300)) {
+        let mut captures = Captures { near: Trace::new(500), far: Trace::new(500) };
+        for (far, back, us, seq, ack, len, [syn, fin, rst], stamp) in packets {
+            let timestamps = stamp.map(|stamp| (stamp, 0));
+            let mss = syn.then_some(len as u16);
+            let segment = Segment { seq, ack, len, syn, fin, rst, timestamps, mss, ..Segment::default() };
+            let trace = if far { &mut captures.far } else { &mut captures.near };
+            trace.packet(&packet(us, usize::from(back), segment));
+        }
+        let found = match_traces(&captures.near, &captures.far);
+        for flow in found.iter().flat_map(|found| &found.flows) {
+            prop_assert_eq!(
+                flow.packets,
+                flow.arrived + flow.lost + flow.unsettled + flow.uncaptured
+            );
+            prop_assert_eq!(flow.reordering.packets, flow.arrived);
+            prop_assert!(flow.data_lost <= flow.lost && flow.ambiguous <= flow.arrived);
+            prop_assert_eq!(flow.delay.map_or(0, |delay| delay.packets), flow.arrived);
+        }
+    }
 }

@@ -24,7 +24,7 @@ struct Way {
     arrived: Vec<(Instant, usize)>,
     /// Departures of each packet that have not arrived.
     under_way: HashMap<(u32, u32), Vec<(Segment, usize)>>,
-    /// Packets that look like one under way, so that their arrivals cannot be told apart.
+    /// Packets that look like one under way, so that nothing distinguishes their arrivals.
     alike: usize,
     lens: Vec<u32>,
 }
@@ -173,17 +173,18 @@ fn trace(capture: &[u8], far: Far) -> Trace {
 /// Returns both captures of a case, and the truth.
 fn captured(case: &Case, timestamps: bool) -> (Vec<u8>, Vec<u8>, Truth) {
     let scenario = scenario(case, timestamps);
-    let variant = Variant::parse(case.sender).unwrap();
+    let variant = Variant::parse(case.sender).expect("a sender");
     let mut near = Vec::new();
     let mut far = Vec::new();
     let mut captures = (
-        Capture::at(End::Sender, &mut near).unwrap(),
-        Capture::at(End::Receiver, &mut far).unwrap(),
+        Capture::at(End::Sender, &mut near).expect("writes"),
+        Capture::at(End::Receiver, &mut far).expect("writes"),
     );
     let mut truth = Truth::default();
-    run::run(&scenario, &variant, 1, Some(&mut (&mut truth, &mut captures)), never()).unwrap();
-    captures.0.finish().unwrap();
-    captures.1.finish().unwrap();
+    run::run(&scenario, &variant, 1, Some(&mut (&mut truth, &mut captures)), never())
+        .expect("runs");
+    captures.0.finish().expect("writes");
+    captures.1.finish().expect("writes");
     (near, far, truth)
 }
 
@@ -238,7 +239,7 @@ fn faults(flow: &MatchedFlow, way: &Way, end: Instant, tolerance_ms: f64) -> Vec
 /// The path's minimum delays differ by the time of a full segment on the link, and half of this is taken
 /// for offset.
 fn tolerance_ms(case: &Case) -> f64 {
-    let rate: f64 = case.rate.split(' ').next().unwrap().parse().unwrap();
+    let rate: f64 = case.rate.split(' ').next().expect("a word").parse().expect("a number");
     let segment = 1500.0 * 8.0 / (rate * 1000.0);
     segment / 2.0 + 0.1
 }
