@@ -364,13 +364,15 @@ impl Receiver {
 /// Between both captures, packets take some time in either direction. So the clock of the later capture is
 /// further ahead for packets in one direction than for those in the other, whatever its offset.
 fn departs_at(first: &Trace, pairs: &[Pair], pair: &Pair) -> usize {
-    let reversed = first.flows[pair.places[0]].key.reversed();
-    let reverse = first.flow(reversed);
+    let key = first.flows[pair.places[0]].key;
+    let reverse = first.flow(key.reversed());
     let reverse = pairs.iter().find(|other| Some(other.places[0]) == reverse);
     let gap = reverse.and_then(|reverse| median_gap(&pair.samples, &reverse.samples));
     match gap {
         Some(gap) if gap != 0.0 => usize::from(gap < 0.0),
-        _ => usize::from(pair.hops < 0),
+        // Both captures were made at the same place, so any order serves.
+        Some(_) => usize::from(key.from > key.to),
+        None => usize::from(pair.hops < 0),
     }
 }
 
