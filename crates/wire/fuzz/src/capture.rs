@@ -5,7 +5,8 @@ use std::io::Cursor;
 use std::net::SocketAddr;
 
 use unruffled_capture::{
-    Analysis, Analyzer, Error, Frame, Interface, Limits, Link, Packet, Segment, Source, Transport, judge, read,
+    Analysis, Analyzer, Error, Frame, Interface, Limits, Link, Packet, Segment, Source, Transport,
+    judge, read,
 };
 use unruffled_units::Instant;
 
@@ -39,7 +40,13 @@ fn frames(mut bytes: &[u8]) -> Analysis {
         let link = Link::from_number([0, 1, 101, 113, 276, 105][usize::from(link % 6)]);
         let (data, behind) = rest.split_at(usize::from(*length).min(rest.len()));
         let length = u32::from(*length) * 8;
-        analyzer.frame(&Frame { interface: Interface::default(), at: Instant::from_nanos(at), link, length, data });
+        analyzer.frame(&Frame {
+            interface: Interface::default(),
+            at: Instant::from_nanos(at),
+            link,
+            length,
+            data,
+        });
         at += 1_000_000;
         bytes = behind;
     }
