@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::drawing::Drawing;
 use crate::histogram::DurationSummary;
+use crate::interface::InterfaceTotals;
 use crate::numbered::NumberedFlow;
 use crate::reordering::Reordering;
 use crate::series::Bin;
@@ -42,6 +43,8 @@ pub struct Totals {
     pub udp_packets: u64,
     /// Frames that were skipped, by reason.
     pub skipped: Skipped,
+    /// Interfaces of the capture, in the order of their first frames.
+    pub interfaces: Vec<InterfaceTotals>,
     /// TCP connections.
     pub tcp_connections: u64,
     /// Pairs of ends that exchanged UDP.

@@ -5,12 +5,13 @@ use std::net::{IpAddr, SocketAddr};
 
 use foldhash::fast::RandomState;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, DataTotals};
 use crate::builder::AnalysisBuilder;
 use crate::clock::ClockEstimator;
 use crate::connection::TcpConnection;
 use crate::conversation::Conversation;
 use crate::decode::Decoder;
+use crate::interface::DatagramCopies;
 use crate::numbered::NumberedFlows;
 use crate::packet::{Packet, SkipReason, Transport};
 use crate::reader::Frame;
@@ -73,6 +74,7 @@ impl Default for Limits {
 ///         to: ([198, 51, 100, 1], 80).into(),
 ///         id: None,
 ///         ttl: 64,
+///         interface: 0,
 ///         length: 1040,
 ///         transport: Transport::Tcp(segment),
 ///     });
@@ -101,6 +103,7 @@ pub struct Analyzer {
     /// The first packets, until the resolution of the clock is known.
     waiting: Vec<Packet>,
     numbered: NumberedFlows,
+    datagram_copies: DatagramCopies,
     builder: AnalysisBuilder,
 }
 
@@ -149,6 +152,7 @@ impl Analyzer {
             clock: ClockEstimator::default(),
             waiting: Vec::new(),
             numbered: NumberedFlows::default(),
+            datagram_copies: DatagramCopies::default(),
             builder: AnalysisBuilder::new(limits.reported),
         }
     }
@@ -188,6 +192,13 @@ impl Analyzer {
 
     /// Records a packet in its conversation.
     fn follow(&mut self, packet: &Packet) {
+        let is_tcp = matches!(packet.transport, Transport::Tcp(_));
+        let several_interfaces = self.builder.interfaces.are_several();
+        let watched = several_interfaces || self.builder.frames() < MAX_WAITING_PACKETS as u64;
+        if watched && !is_tcp && self.datagram_copies.has(packet) {
+            self.builder.interfaces.copy(packet.interface);
+            return;
+        }
         self.numbered.packet(packet, self.clock.coarse_step());
         if matches!(packet.transport, Transport::Esp(_) | Transport::Gre(_)) {
             return;
@@ -216,9 +227,13 @@ impl Analyzer {
         match (&mut self.slots[place].conversation, &packet.transport) {
             (Some(Conversation::Tcp(connection)), Transport::Tcp(segment)) => {
                 let before = connection.segments_held();
+                let copies = if several_interfaces { connection.copies() } else { 0 };
                 let clock_step = self.clock.coarse_step();
                 connection.packet(packet, segment, self.limits.segments, clock_step);
                 self.segments_held = self.segments_held + connection.segments_held() - before;
+                if several_interfaces && connection.copies() > copies {
+                    self.builder.interfaces.copy(packet.interface);
+                }
             }
             (Some(Conversation::Udp(udp)), Transport::Udp(datagram)) => {
                 udp.packet(packet, datagram, self.clock.coarse_step());
@@ -230,6 +245,16 @@ impl Analyzer {
             self.builder.evict();
             self.end(oldest);
         }
+    }
+
+    /// Returns the frames with their octets, and the data of the connections that have ended.
+    pub(crate) fn ended(&self) -> ((u64, u64), DataTotals) {
+        self.builder.so_far()
+    }
+
+    /// Returns the conversations that are followed.
+    pub(crate) fn open(&self) -> impl Iterator<Item = &Conversation> {
+        self.slots.iter().filter_map(|slot| slot.conversation.as_ref())
     }
 
     /// Ends all conversations and returns the analysis.
@@ -327,6 +352,7 @@ mod tests {
             to: ([192, 0, 2, 2], port).into(),
             id: None,
             ttl: 64,
+            interface: 0,
             length: 40,
             transport: Transport::Tcp(Segment {
                 ack: Some(n * 1460),

@@ -8,6 +8,7 @@ use unruffled_units::{Duration, Instant};
 use crate::analysis::{Analysis, DataTotals, Totals};
 use crate::conversation::Conversation;
 use crate::histogram::DurationHistogram;
+use crate::interface::InterfaceCounters;
 use crate::numbered::NumberedFlows;
 use crate::packet::{Packet, SkipReason, Transport};
 use crate::reader::Frame;
@@ -21,6 +22,7 @@ const MAX_DRAWN_CONNECTIONS: usize = 24;
 pub(crate) struct AnalysisBuilder {
     totals: Totals,
     skipped: SkipCounters,
+    pub(crate) interfaces: InterfaceCounters,
     first: Option<Instant>,
     last: Instant,
     late_times: DurationHistogram,
@@ -89,6 +91,7 @@ impl AnalysisBuilder {
         Self {
             totals: Totals::default(),
             skipped: SkipCounters::default(),
+            interfaces: InterfaceCounters::default(),
             first: None,
             last: Instant::ZERO,
             late_times: DurationHistogram::default(),
@@ -104,7 +107,18 @@ impl AnalysisBuilder {
     pub(crate) fn frame(&mut self, frame: &Frame<'_>) {
         self.totals.frames += 1;
         self.totals.bytes += u64::from(frame.length);
+        self.interfaces.frame(frame);
         self.extend_to(frame.at);
+    }
+
+    /// Returns the frames with their octets, and the data of the connections that have ended.
+    pub(crate) fn so_far(&self) -> ((u64, u64), DataTotals) {
+        ((self.totals.frames, self.totals.bytes), self.totals.data.clone())
+    }
+
+    /// Returns the number of frames.
+    pub(crate) fn frames(&self) -> u64 {
+        self.totals.frames
     }
 
     fn extend_to(&mut self, at: Instant) {
@@ -180,6 +194,7 @@ impl AnalysisBuilder {
             duration_s: self.last.since(start).as_secs_f64(),
             start_s: start.as_secs_f64(),
             skipped: self.skipped.summary(),
+            interfaces: self.interfaces.summary(),
             data: DataTotals { lateness: self.late_times.summary(), ..self.totals.data },
             clock_step_ms: (clock_step > Duration::ZERO).then(|| clock_step.as_millis_f64()),
             ..self.totals

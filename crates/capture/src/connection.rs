@@ -149,6 +149,11 @@ impl TcpConnection {
         self.directions.iter().map(FlowDirection::segments_held).sum()
     }
 
+    /// Returns the copies of packets that the network or the capture made.
+    pub(crate) fn copies(&self) -> u64 {
+        self.directions.iter().map(FlowDirection::copies).sum()
+    }
+
     /// Records a packet. Each direction holds at most `limit` segments.
     pub(crate) fn packet(
         &mut self,

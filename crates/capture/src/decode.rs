@@ -66,8 +66,13 @@ impl Decoder {
         each: &mut dyn FnMut(&Packet),
     ) -> Result<(), SkipReason> {
         let octets = Octets { data: frame.data, length: frame.length };
-        let mut walk =
-            Walk { fragments: &mut self.fragments, at: frame.at, headers: MAX_HEADERS, each };
+        let mut walk = Walk {
+            fragments: &mut self.fragments,
+            at: frame.at,
+            interface: frame.point(),
+            headers: MAX_HEADERS,
+            each,
+        };
         match link::direct_ip(frame.link, octets) {
             Some(packet) => match walk.ip(packet)? {
                 Some((header, rest)) => walk.headers(header, rest),
@@ -87,6 +92,7 @@ impl Decoder {
 struct Walk<'a> {
     fragments: &'a mut Option<Box<Fragments>>,
     at: Instant,
+    interface: u32,
     /// Number of further headers that may be read.
     headers: u32,
     each: &'a mut dyn FnMut(&Packet),
@@ -193,6 +199,7 @@ impl Walk<'_> {
             to: SocketAddr::new(packet.to, ports.1),
             id: packet.id,
             ttl: packet.ttl,
+            interface: self.interface,
             length: packet.length,
             transport,
         });

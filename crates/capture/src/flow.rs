@@ -144,6 +144,11 @@ impl FlowDirection {
         self.scoreboard.len()
     }
 
+    /// Returns the copies of packets that the network or the capture made.
+    pub(crate) fn copies(&self) -> u64 {
+        self.counts.duplicates + self.counts.copied_acks
+    }
+
     /// Returns the octets of the stream that passed or were acknowledged.
     pub(crate) fn stream_len(&self) -> u64 {
         self.stream.len()

@@ -51,13 +51,16 @@ mod erf;
 mod error;
 mod flow;
 mod histogram;
+mod interface;
 mod late_loss;
 mod link;
+mod matching;
 mod numbered;
 mod packet;
 mod reader;
 mod reordering;
 mod round_robin;
+mod running;
 mod series;
 mod skipped;
 mod source;
@@ -76,8 +79,10 @@ pub use decode::decode;
 pub use drawing::{DotSample, Drawing};
 pub use error::{Damage, Error, InputError};
 pub use histogram::{Bar, DurationSummary};
+pub use interface::{Interface, InterfaceTotals};
 pub use late_loss::{outdated, range_limit, replay_window};
 pub use link::Link;
+pub use matching::{ClockRelation, DelaySummary, Match, MatchedFlow, Trace, match_traces};
 pub use numbered::{NumberedCause, NumberedFlow, NumberedProtocol, NumberedVerdict};
 pub use packet::{
     DATAGRAM_HEAD_OCTETS, Datagram, Esp, Gre, Packet, Segment, SkipReason, Transport,
@@ -85,6 +90,7 @@ pub use packet::{
 pub use reader::{Frame, read};
 pub use reordering::{Density, Reordering};
 pub use round_robin::RoundRobin;
+pub use running::RunningTotals;
 pub use series::Bin;
 pub use skipped::{Skipped, SkippedKind};
 pub use source::{Progress, Source};

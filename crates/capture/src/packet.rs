@@ -19,6 +19,8 @@ pub struct Packet {
     pub id: Option<u16>,
     /// Time to live of the IPv4 header, or IPv6's hop limit. Each router decrements it.
     pub ttl: u8,
+    /// Number of the interface on which the packet was captured; 0 if the capture has only one.
+    pub interface: u32,
     /// Length of the IP packet, in octets.
     pub length: u32,
     /// The transport header and what is known of the payload.

@@ -10,7 +10,7 @@ use unruffled_units::Instant;
 
 use crate::error::{Damage, InputError};
 use crate::source::FirstError;
-use crate::{Error, Link, Source};
+use crate::{Error, Interface, Link, Source};
 use buffer::{Buffer, Fill};
 
 /// A captured frame.
@@ -20,6 +20,8 @@ pub struct Frame<'a> {
     pub at: Instant,
     /// Type of the link, which determines the first header.
     pub link: Link,
+    /// Interface on which the frame was captured.
+    pub interface: Interface<'a>,
     /// Length on the network, in octets; the capture may hold less.
     pub length: u32,
     /// The captured octets.
@@ -125,5 +127,6 @@ fn end(between: bool, packets: u64, bytes: u64, first_error: &FirstError) -> Opt
 
 /// Passes a frame on. The length on the network is at least the captured one.
 fn pass(at: Instant, link: Link, length: u32, data: &[u8], each: &mut impl FnMut(&Frame<'_>)) {
-    each(&Frame { at, link, length: length.max(data.len() as u32), data });
+    let interface = Interface::default();
+    each(&Frame { at, link, interface, length: length.max(data.len() as u32), data });
 }

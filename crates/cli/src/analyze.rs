@@ -1,11 +1,15 @@
 //! `unruffled analyze`.
 
+#[cfg(target_os = "linux")]
+mod live;
+mod several;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use unruffled_capture::{Analysis, Analyzer, Limits, read};
+use unruffled_capture::{Analysis, Analyzer, Limits, Trace, read};
 use unruffled_lab::advice::Written;
 use unruffled_lab::cancel::never;
 use unruffled_lab::fit::Reading;
@@ -22,8 +26,26 @@ use crate::output::{self, Kind, Rule};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// A capture: pcap or pcapng, also compressed with gzip; - is standard input
-    capture: PathBuf,
+    /// A capture: pcap or pcapng, also compressed with gzip; - is standard input. Several captures of the
+    /// same transfers, made at different places, are matched: true losses, one-way delays
+    #[arg(value_name = "CAPTURE")]
+    #[cfg_attr(target_os = "linux", arg(required_unless_present = "interface"))]
+    #[cfg_attr(not(target_os = "linux"), arg(required = true))]
+    captures: Vec<PathBuf>,
+    /// Capture this interface, or any: a line each second, and the verdict at the end (Ctrl-C)
+    #[cfg(target_os = "linux")]
+    #[arg(short, long, value_name = "NAME", conflicts_with = "captures",
+          value_parser = NonEmptyStringValueParser::new())]
+    interface: Option<String>,
+    /// End the capture of an interface after this time
+    #[cfg(target_os = "linux")]
+    #[arg(long = "for", value_name = "TIME", requires = "interface", value_parser = live::span,
+          allow_hyphen_values = true)]
+    span: Option<unruffled_units::Duration>,
+    /// Capture packets to other machines as well: the interface is promiscuous until the end
+    #[cfg(target_os = "linux")]
+    #[arg(long, requires = "interface")]
+    promiscuous: bool,
     /// Print one JSON object instead of the text
     #[arg(long)]
     json: bool,
@@ -48,7 +70,30 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
-    match execute(arguments) {
+    let several = arguments.captures.len() > 1;
+    let single =
+        [("--scenario", arguments.scenario.is_some()), ("--report", arguments.report.is_some())];
+    if let Some((flag, _)) = single.iter().find(|(_, is_given)| several && *is_given) {
+        let found = arguments.captures.len();
+        return crate::refuse(format!("{flag}: expected one capture, found {found}"));
+    }
+    #[cfg(target_os = "linux")]
+    match &arguments.interface {
+        Some(interface) => return live::main(arguments, interface),
+        // Clap does not require the interface where captures exclude it.
+        None if arguments.span.is_some() => return crate::refuse("--for: expected --interface"),
+        None if arguments.promiscuous => {
+            return crate::refuse("--promiscuous: expected --interface");
+        }
+        None => {}
+    }
+    let outcome = if several { several::execute(arguments) } else { execute(arguments) };
+    finish(outcome)
+}
+
+/// Prints the text, and returns the exit status.
+fn finish(outcome: Result<(Printed, Result<(), Error>), Error>) -> ExitCode {
+    match outcome {
         Ok((text, written)) => {
             let printed = crate::print(text);
             written.map_or_else(crate::refuse, |()| printed)
@@ -57,20 +102,42 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     }
 }
 
-/// Returns the text to print, and the result of writing the files. The text is shown even if no path fits.
+/// Analyzes one capture. Returns the text to print, and the result of writing the files.
 fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error> {
-    let name = arguments.capture.display().to_string();
+    let path = &arguments.captures[0];
+    let name = path.display().to_string();
+    check(arguments, Some(path))?;
+    let read = analyze(path, limits(arguments), None)
+        .map_err(|source| Error::Capture { name: name.clone(), source })?;
+    conclude(arguments, &name, read)
+}
+
+/// Checks the files to be written, and the sender.
+fn check(arguments: &Arguments, capture: Option<&Path>) -> Result<(), Error> {
     let files = [
         output::Written("the scenario", arguments.scenario.as_deref(), Rule::Ours(Kind::Scenario)),
         output::Written("the report", arguments.report.as_deref(), Rule::Ours(Kind::Report)),
     ];
-    output::check(&[("the capture", Some(&arguments.capture))], &files, arguments.force)?;
+    output::check(&[("the capture", capture)], &files, arguments.force)?;
     // Check the sender first, since reading a capture may take long.
     Variant::parse(&arguments.sender)
         .map_err(|source| scenario::Error::Variant { place: "--sender".to_owned(), source })?;
+    Ok(())
+}
+
+/// Returns the limits on what an analysis keeps.
+fn limits(arguments: &Arguments) -> Limits {
     let dots = if arguments.report.is_some() { report::MAX_DOTS } else { 0 };
-    let read = analyze(&arguments.capture, Limits { dots, ..Limits::default() })
-        .map_err(|source| Error::Capture { name: name.clone(), source })?;
+    Limits { dots, ..Limits::default() }
+}
+
+/// Returns the text on a capture, and the result of writing the files. The text is shown even if no path
+/// fits.
+fn conclude(
+    arguments: &Arguments,
+    name: &str,
+    read: Read,
+) -> Result<(Printed, Result<(), Error>), Error> {
     let Read { found, damage, interrupt } = read;
     if interrupt.has_arrived() {
         let packets = count(found.totals.frames, "packet");
@@ -85,30 +152,30 @@ fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error>
     bar.tick();
     // An interrupt that ended the reading does not cut the results short; a later one ends the command.
     let cancellation = if interrupt.has_arrived() { Interrupt::default() } else { interrupt };
-    transfer::price(&name, &mut transfers, &cancellation.token());
+    transfer::price(name, &mut transfers, &cancellation.token());
     bar.finish_and_clear();
     let fitted = match &arguments.scenario {
-        Some(path) => scenario(arguments, &name, &transfers, path).map(Some),
+        Some(path) => scenario(arguments, name, &transfers, path).map(Some),
         None => Ok(None),
     };
     let (written, fitted) = match fitted {
         Ok(written) => (written, Ok(())),
         Err(error) => (None, Err(error)),
     };
-    let plan = advice::plan(&name, &transfers, written.as_ref());
+    let plan = advice::plan(name, &transfers, written.as_ref());
     let reported = match &arguments.report {
         Some(path) => {
-            let page = report::capture(&name, &found, &transfers, &plan, damage.as_deref());
+            let page = report::capture(name, &found, &transfers, &plan, damage.as_deref());
             let written = output::write_text(path, &page).map_err(|e| Error::output(path, e));
             written.map(|()| crate::print_notice(&format!("report: {}", path.display())))
         }
         None => Ok(()),
     };
     let text = if arguments.json {
-        Printed::Json(analysis::json(&name, &found, &transfers, &plan, damage.as_deref()))
+        Printed::Json(analysis::json(name, &found, &transfers, &plan, damage.as_deref()))
     } else {
         let (width, _) = output::terminal();
-        let name = crate::on_one_line(&name);
+        let name = crate::on_one_line(name);
         Printed::People(analysis::render(&name, &found, &transfers, &plan, width))
     };
     Ok((text, fitted.and(reported)))
@@ -151,8 +218,8 @@ fn scenario(
     ));
     let second = other.as_ref().map(|reading| (reading, reading_path(path, reading)));
     if let Some((reading, beside)) = &second {
-        let kept =
-            [("the capture", Some(arguments.capture.as_path())), ("the scenario", Some(path))];
+        let capture = arguments.captures.first().map(PathBuf::as_path);
+        let kept = [("the capture", capture), ("the scenario", Some(path))];
         let rule = Rule::Ours(Kind::Scenario);
         let files = [output::Written("the other scenario", Some(beside), rule)];
         output::check(&kept, &files, arguments.force)?;
@@ -193,8 +260,12 @@ struct Read {
     interrupt: Interrupt,
 }
 
-/// Reads a capture up to its end or to an interrupt.
-fn analyze(path: &Path, limits: Limits) -> Result<Read, unruffled_capture::Error> {
+/// Reads a capture up to its end or to an interrupt. Its packets are added to `trace`, if there is one.
+fn analyze(
+    path: &Path,
+    limits: Limits,
+    mut trace: Option<&mut Trace>,
+) -> Result<Read, unruffled_capture::Error> {
     let (source, interrupt) = interrupt::open(path)?;
     let progress = source.progress();
     let bar = output::bar(progress.length(), "{msg} [{wide_bar}] {bytes}, {eta}");
@@ -203,6 +274,9 @@ fn analyze(path: &Path, limits: Limits) -> Result<Read, unruffled_capture::Error
     let mut frames: u64 = 0;
     let damage = read(source, |frame| {
         analyzer.frame(frame);
+        if let Some(trace) = &mut trace {
+            trace.frame(frame);
+        }
         frames += 1;
         if frames.is_multiple_of(65_536) {
             bar.set_position(progress.read());

@@ -28,7 +28,7 @@ pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
     /// Starts handling both signals. The returned stream becomes readable when one arrives.
-    fn watch() -> io::Result<(Self, UnixStream)> {
+    pub(crate) fn watch() -> io::Result<(Self, UnixStream)> {
         let (wake, waker) = UnixStream::pair()?;
         let has_arrived = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {

@@ -62,6 +62,26 @@ pub(crate) fn skipped(analysis: &Analysis) -> Option<String> {
     Some(format!("packets not read inside: {}", parts.join(", ")))
 }
 
+/// Returns the interfaces with their packets, if the capture has several.
+pub(crate) fn interfaces(analysis: &Analysis) -> Option<String> {
+    let interfaces = &analysis.totals.interfaces;
+    if interfaces.len() < 2 {
+        return None;
+    }
+    let listed = interfaces.iter().take(MAX_LISTED).map(|interface| {
+        let copies = match interface.copies {
+            0 => String::new(),
+            copies => format!(", {copies} of them seen before on another"),
+        };
+        format!("{} ({}{copies})", interface.name, count(interface.frames, "packet"))
+    });
+    let mut parts: Vec<String> = listed.collect();
+    if interfaces.len() > MAX_LISTED {
+        parts.push(format!("{} others (--json has all)", interfaces.len() - MAX_LISTED));
+    }
+    Some(format!("interfaces: {}", parts.join("; ")))
+}
+
 /// Renders the analysis for `width` columns: a table of the largest transfers, the verdict on each,
 /// and the plan.
 pub fn render(
@@ -72,6 +92,9 @@ pub fn render(
     width: usize,
 ) -> String {
     let mut text = format!("{name}: {}\n", size(analysis));
+    if let Some(line) = interfaces(analysis) {
+        text += text::wrapped(&line, width, "").as_str();
+    }
     if let Some(line) = skipped(analysis) {
         text += text::wrapped(&line, width, "").as_str();
     }

@@ -29,6 +29,7 @@ pub mod fit;
 pub mod gallery;
 pub mod grid;
 mod groups;
+pub mod matched;
 pub mod metric;
 mod rate;
 pub mod record;

@@ -33,8 +33,7 @@ pub(super) struct CopyDetector {
 /// The last acknowledgements that passed.
 #[derive(Clone, Copy, Debug, Default)]
 struct RecentAcks {
-    /// For each, when it passed, its time to live, and its digest.
-    last: [Option<(Instant, u8, u64)>; 4],
+    last: [Option<RecentAck>; 4],
     next: usize,
     id: Option<u16>,
     /// Acknowledgements whose identification differs from the one before.
@@ -43,19 +42,28 @@ struct RecentAcks {
     repeated: u32,
 }
 
+/// An acknowledgement that passed.
+#[derive(Clone, Copy, Debug)]
+struct RecentAck {
+    at: Instant,
+    /// Time to live and interface.
+    point: (u8, u32),
+    digest: u64,
+}
+
 impl RecentAcks {
     /// Returns whether each acknowledgement has an identification of its own.
     fn have_unique_ids(&self) -> bool {
         self.repeated <= self.differing / 32 + 1
     }
 
-    fn record(&mut self, at: Instant, ttl: u8, digest: u64, id: Option<u16>) {
+    fn record(&mut self, ack: RecentAck, id: Option<u16>) {
         if let (Some(id), Some(before)) = (id, self.id) {
             let count = if id == before { &mut self.repeated } else { &mut self.differing };
             *count = count.saturating_add(1);
         }
         self.id = id;
-        self.last[self.next] = Some((at, ttl, digest));
+        self.last[self.next] = Some(ack);
         self.next = (self.next + 1) % self.last.len();
     }
 }
@@ -64,8 +72,8 @@ impl FlowDirection {
     /// Returns whether a packet is a copy of a transmission of `entry`, the entry number `n` that the
     /// packet covers.
     ///
-    /// A copy passes at once, or with another time to live. A sender may retransmit a packet
-    /// unchanged; that passes later, with the same time to live. `newest` is whether the entry is the
+    /// A copy passes at once, or on another interface, or with another time to live. A sender may retransmit a packet
+    /// unchanged; that passes later, at the same point. `newest` is whether the entry is the
     /// newest.
     pub(super) fn is_copy(
         &self,
@@ -99,14 +107,15 @@ impl FlowDirection {
         };
         let since = |at: Instant| packet.at.since(at);
         if packet.matches(entry.last, n) {
-            let seen_here = entry.sightings.contain(packet.ttl);
+            let seen_here = entry.sightings.contain(packet);
             // A fine timestamp clock would have ticked before a retransmission.
             let same_tick = stamped && min_rtt.is_some_and(|rtt| since(entry.last.at) < rtt / 2);
             return since(entry.sightings.last()) < interface_delay
                 || same_tick
                 || !seen_here && since(entry.last.at) < forwarding_delay;
         }
-        let elsewhere = packet.ttl != entry.first.ttl && since(entry.first.at) < forwarding_delay;
+        let elsewhere =
+            packet.point() != entry.first.point() && since(entry.first.at) < forwarding_delay;
         packet.matches(entry.first, n)
             && (unique || stamped)
             && (elsewhere || since(entry.first.at) < interface_delay)
@@ -115,7 +124,7 @@ impl FlowDirection {
     /// Returns whether an acknowledgement is a copy of a recent one, and records it if it is not.
     pub(super) fn is_copied_ack(&mut self, packet: &Packet, segment: &Segment) -> bool {
         let now = packet.at;
-        let ttl = packet.ttl;
+        let point = (packet.ttl, packet.interface);
         let digest = digest(packet, segment);
         let id = packet.id.filter(|&id| id != 0);
         let acks = &mut self.copies.recent_acks;
@@ -127,12 +136,14 @@ impl FlowDirection {
             // Without SACK, duplicate acknowledgements look the same.
             Duration::ZERO
         };
-        let is_copy = acks.last.iter().flatten().any(|&(at, other_ttl, other)| {
-            let delay = if other_ttl == ttl { delay } else { delay.max(MAX_QUEUE_DELAY) };
-            other == digest && now.since(at) < delay
+        let is_copy = acks.last.iter().flatten().any(|other| {
+            let delay = if other.point == point { delay } else { delay.max(MAX_QUEUE_DELAY) };
+            other.digest == digest && now.since(other.at) < delay
         });
-        if !is_copy {
-            acks.record(now, ttl, digest, id);
+        if is_copy {
+            self.counts.copied_acks += 1;
+        } else {
+            acks.record(RecentAck { at: now, point, digest }, id);
         }
         is_copy
     }

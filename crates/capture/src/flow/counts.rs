@@ -16,6 +16,8 @@ pub(super) struct Counts {
     pub(super) duplicates: u64,
     /// Copies of SYNs that the network or the capture made.
     pub(super) syn_copies: u64,
+    /// Acknowledgements that a capture on several interfaces has more than once.
+    pub(super) copied_acks: u64,
     pub(super) keepalives: u64,
     /// Probes of a zero window.
     pub(super) probes: u64,

@@ -1,7 +1,7 @@
 //! Scoreboard: the segments of one direction that are outstanding, or were until recently.
 
 use std::collections::VecDeque;
-use std::num::NonZeroU8;
+use std::num::NonZeroU16;
 use std::ops::Range;
 
 use unruffled_units::{Duration, Instant};
@@ -22,17 +22,27 @@ pub(crate) struct Fingerprint {
     pub(super) id: Option<u16>,
     /// Time to live.
     pub(super) ttl: u8,
+    /// Low octet of the number of the interface.
+    interface: u8,
 }
 
 impl Fingerprint {
     pub(crate) fn new(packet: &Packet, segment: &Segment) -> Self {
         let timestamp = segment.timestamps.map(|(value, _)| value);
-        Self { at: packet.at, timestamp, id: packet.id, ttl: packet.ttl }
+        let interface = packet.interface as u8;
+        Self { at: packet.at, timestamp, id: packet.id, ttl: packet.ttl, interface }
+    }
+
+    /// Returns the point of capture: the interface, and the position on the path by the time to live.
+    /// `None` if the time to live is zero.
+    pub(super) fn point(self) -> Option<NonZeroU16> {
+        let ttl = if self.ttl == 0 { None } else { Some(u16::from(self.ttl)) };
+        ttl.and_then(|ttl| NonZeroU16::new(ttl << 8 | u16::from(self.interface)))
     }
 
     /// Returns the fingerprint of a packet that was not captured, but was sent before `at`.
     pub(super) fn unknown(at: Instant) -> Self {
-        Self { at, timestamp: None, id: None, ttl: 0 }
+        Self { at, timestamp: None, id: None, ttl: 0, interface: 0 }
     }
 
     /// Returns the fingerprint of piece `n` of a joined packet. Pieces are numbered consecutively.
@@ -62,13 +72,13 @@ impl Fingerprint {
 pub(super) struct Sightings {
     /// Time of the last sighting.
     last: Instant,
-    /// Time to live at each sighting; further values are not stored.
-    ttls: [Option<NonZeroU8>; 4],
+    /// Point of each sighting; further points are not stored.
+    points: [Option<NonZeroU16>; 4],
 }
 
 impl Sightings {
     pub(super) fn new(packet: Fingerprint) -> Self {
-        let mut sightings = Self { last: packet.at, ttls: [None; 4] };
+        let mut sightings = Self { last: packet.at, points: [None; 4] };
         sightings.add(packet);
         sightings
     }
@@ -76,10 +86,10 @@ impl Sightings {
     /// Records a further sighting.
     pub(super) fn add(&mut self, packet: Fingerprint) {
         self.last = self.last.max(packet.at);
-        if !self.contain(packet.ttl)
-            && let Some(free) = self.ttls.iter_mut().find(|ttl| ttl.is_none())
+        if !self.contain(packet)
+            && let Some(free) = self.points.iter_mut().find(|point| point.is_none())
         {
-            *free = NonZeroU8::new(packet.ttl);
+            *free = packet.point();
         }
     }
 
@@ -88,9 +98,9 @@ impl Sightings {
         self.last
     }
 
-    /// Returns whether the transmission was seen at the point where its time to live is `ttl`.
-    pub(super) fn contain(&self, ttl: u8) -> bool {
-        self.ttls.contains(&NonZeroU8::new(ttl))
+    /// Returns whether the transmission was seen at the point where `packet` was captured.
+    pub(super) fn contain(&self, packet: Fingerprint) -> bool {
+        self.points.contains(&packet.point())
     }
 }
 

@@ -67,12 +67,16 @@ impl FlowDirection {
 
     /// Adds the counts of this direction to `totals`, and its late times to `late_times`.
     pub(crate) fn add_to(&self, totals: &mut DataTotals, late_times: &mut DurationHistogram) {
-        let arrivals = self.whole_path();
+        self.add_counts(totals);
+        late_times.merge(self.whole_path().late_times());
+    }
+
+    /// Adds the counts of segments to those of the capture.
+    pub(crate) fn add_counts(&self, totals: &mut DataTotals) {
         totals.segments += self.counts.segments;
         totals.retransmitted += self.counts.retransmitted.segments;
         totals.spurious += self.counts.spurious.total;
-        totals.reordered += arrivals.reordered();
-        late_times.merge(arrivals.late_times());
+        totals.reordered += self.whole_path().reordered();
     }
 
     /// Returns the arrivals that show the reordering of the whole path.

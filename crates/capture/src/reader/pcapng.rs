@@ -3,9 +3,9 @@
 use pcap_parser::pcapng::{Block as Parsed, parse_block_be, parse_block_le};
 use unruffled_units::Instant;
 
-use super::{Block, Format, Frame, pass};
-use crate::Link;
+use super::{Block, Format, Frame};
 use crate::error::Damage;
+use crate::{Link, interface};
 
 /// Maximum number of interfaces that one section may describe.
 const MAX_INTERFACES: usize = 4096;
@@ -29,6 +29,8 @@ const MIN_BLOCK_OCTETS: usize = 12;
 pub(super) struct PcapNg {
     order: ByteOrder,
     interfaces: Vec<Interface>,
+    /// Interfaces of earlier sections.
+    earlier: u32,
     latest: Instant,
 }
 
@@ -67,8 +69,11 @@ impl ByteOrder {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Interface {
+    /// Number in the file, where the numbers of each section begin at 0.
+    number: u32,
+    name: Option<String>,
     link: Link,
     snap: u32,
     clock: InterfaceClock,
@@ -113,11 +118,27 @@ impl PcapNg {
     pub(super) fn open(head: &[u8]) -> Option<Self> {
         let order = ByteOrder::of_section(head)?;
         let is_section = order.u32(head, 0) == SECTION_HEADER;
-        is_section.then(|| Self { order, interfaces: Vec::new(), latest: Instant::ZERO })
+        is_section.then(|| Self {
+            order,
+            interfaces: Vec::new(),
+            earlier: 0,
+            latest: Instant::ZERO,
+        })
     }
 
-    fn interface(&self, number: u32) -> Result<Interface, Damage> {
-        self.interfaces.get(number as usize).copied().ok_or(Damage::UnknownInterface)
+    /// Passes a packet on. The length on the network is at least the captured one.
+    fn pass(
+        at: Instant,
+        interface: &Interface,
+        length: u32,
+        data: &[u8],
+        each: &mut impl FnMut(&Frame<'_>),
+    ) {
+        let link = interface.link;
+        let length = length.max(data.len() as u32);
+        let interface =
+            interface::Interface { number: interface.number, name: interface.name.as_deref() };
+        each(&Frame { at, link, interface, length, data });
     }
 
     /// Parses an Enhanced Packet Block (section 4.3).
@@ -127,7 +148,7 @@ impl PcapNg {
         each: &mut impl FnMut(&Frame<'_>),
     ) -> Result<(), Damage> {
         let (head, rest) = body.split_first_chunk::<20>().ok_or(Damage::ShortPacketBlock)?;
-        let interface = self.interface(self.order.u32(head, 0))?;
+        let interface = self.order.u32(head, 0);
         self.packet(interface, head, rest, each)
     }
 
@@ -141,14 +162,14 @@ impl PcapNg {
         each: &mut impl FnMut(&Frame<'_>),
     ) -> Result<(), Damage> {
         let (head, rest) = body.split_first_chunk::<20>().ok_or(Damage::ShortPacketBlock)?;
-        let interface = self.interface(u32::from(self.order.u16(head, 0)))?;
+        let interface = u32::from(self.order.u16(head, 0));
         self.packet(interface, head, rest, each)
     }
 
     /// Passes on the packet that follows these fields: an interface, a time, and both lengths.
     fn packet(
         &mut self,
-        interface: Interface,
+        interface: u32,
         head: &[u8; 20],
         rest: &[u8],
         each: &mut impl FnMut(&Frame<'_>),
@@ -156,8 +177,9 @@ impl PcapNg {
         let ticks = u64::from(self.order.u32(head, 4)) << 32 | u64::from(self.order.u32(head, 8));
         let captured = self.order.u32(head, 12) as usize;
         let data = rest.get(..captured).ok_or(Damage::LongPacket)?;
+        let interface = self.interfaces.get(interface as usize).ok_or(Damage::UnknownInterface)?;
         self.latest = interface.clock.at(ticks);
-        pass(self.latest, interface.link, self.order.u32(head, 16), data, each);
+        Self::pass(self.latest, interface, self.order.u32(head, 16), data, each);
         Ok(())
     }
 
@@ -168,11 +190,11 @@ impl PcapNg {
         each: &mut impl FnMut(&Frame<'_>),
     ) -> Result<(), Damage> {
         let (head, rest) = body.split_first_chunk::<4>().ok_or(Damage::ShortPacketBlock)?;
-        let interface = *self.interfaces.first().ok_or(Damage::NoInterface)?;
+        let interface = self.interfaces.first().ok_or(Damage::NoInterface)?;
         let length = self.order.u32(head, 0);
         let snap = if interface.snap == 0 { u32::MAX } else { interface.snap };
         let captured = (length.min(snap) as usize).min(rest.len());
-        pass(self.latest, interface.link, length, &rest[..captured], each);
+        Self::pass(self.latest, interface, length, &rest[..captured], each);
         Ok(())
     }
 
@@ -194,7 +216,10 @@ impl PcapNg {
             ByteOrder::Big => description.if_tsoffset.swap_bytes(),
         };
         let clock = InterfaceClock::new(description.if_tsresol, offset_s);
+        let name = description.if_name().and_then(Result::ok).filter(|name| !name.is_empty());
         self.interfaces.push(Interface {
+            number: self.earlier + self.interfaces.len() as u32,
+            name: name.map(str::to_owned),
             link: Link::from_number(description.linktype.0 as u32),
             snap: description.snaplen,
             clock: clock.ok_or(Damage::ClockResolution)?,
@@ -228,6 +253,7 @@ impl Format for PcapNg {
             OBSOLETE_PACKET => self.obsolete_packet(body, each)?,
             SECTION_HEADER => {
                 self.order = order;
+                self.earlier += self.interfaces.len() as u32;
                 self.interfaces.clear();
                 return Ok(Block::Other(length));
             }

@@ -4,7 +4,7 @@ mod wrap;
 
 use proptest::prelude::*;
 use unruffled_capture::{
-    Analysis, Analyzer, Frame, Limits, Link, Reordering, Retransmissions, decode,
+    Analysis, Analyzer, Frame, Interface, Limits, Link, Reordering, Retransmissions, decode,
 };
 use unruffled_units::Instant;
 
@@ -71,7 +71,13 @@ fn analysed<'a>(frames: impl IntoIterator<Item = (u64, Link, &'a [u8])>) -> Anal
     let mut analyzer = Analyzer::new(Limits::default());
     for (us, link, data) in frames {
         let at = Instant::from_nanos(1_700_000_000_000_000_000 + us * 1000);
-        analyzer.frame(&Frame { at, link, length: data.len() as u32, data });
+        analyzer.frame(&Frame {
+            interface: Interface::default(),
+            at,
+            link,
+            length: data.len() as u32,
+            data,
+        });
     }
     analyzer.finish()
 }
@@ -275,10 +281,10 @@ proptest! {
         let (link, whole) = nested(segment(false, 1, false, 1, 1, 40), &choices, depth);
         let length = whole.len() as u32;
         let at = Instant::ZERO;
-        let expected = decode(&Frame { at, link, length, data: &whole }).expect("is decoded");
+        let expected = decode(&Frame { interface: Interface::default(), at, link, length, data: &whole }).expect("is decoded");
         for cut in 0..whole.len() {
             // Without its payload, the segment is the same.
-            if let Ok(packet) = decode(&Frame { at, link, length, data: &whole[..cut] })
+            if let Ok(packet) = decode(&Frame { interface: Interface::default(), at, link, length, data: &whole[..cut] })
                 && packet.to == expected.to
                 && packet.from == expected.from
             {
@@ -289,7 +295,7 @@ proptest! {
         for (place, octet) in flips {
             let place = usize::from(place) % changed.len();
             changed[place] ^= octet;
-            let _ = decode(&Frame { at, link, length, data: &changed });
+            let _ = decode(&Frame { interface: Interface::default(), at, link, length, data: &changed });
         }
     }
 }

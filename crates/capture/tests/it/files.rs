@@ -11,8 +11,8 @@ use pcap_file::pcapng::blocks::interface_description::{
 };
 use pcap_file::{DataLink, Endianness, TsResolution};
 use unruffled_capture::{
-    Analysis, Analyzer, Damage, Error, Frame, InputError, Limits, Link, Source, Transport, decode,
-    read,
+    Analysis, Analyzer, Damage, Error, Frame, InputError, Interface, Limits, Link, Source,
+    Transport, decode, read,
 };
 use unruffled_units::Instant;
 
@@ -454,7 +454,13 @@ fn a_short_snap_length_cuts_off_options() {
     for (captured, cut) in [(64, true), (octets.len(), false)] {
         let length = octets.len() as u32;
         let data = &octets[..captured];
-        let frame = Frame { at: Instant::ZERO, link: Link::ETHERNET, length, data };
+        let frame = Frame {
+            interface: Interface::default(),
+            at: Instant::ZERO,
+            link: Link::ETHERNET,
+            length,
+            data,
+        };
         let Transport::Tcp(segment) = decode(&frame).unwrap().transport else { panic!("TCP") };
         assert_eq!((segment.cut, segment.timestamps.is_some()), (cut, !cut));
     }

@@ -15,7 +15,7 @@ const WINDOWS: &str = "recoveries needless_recoveries cuts needless_cuts recover
     needless_recovery_s largest_flight largest_window zero_windows closed_s probes";
 
 const TOTALS: &str = "frames bytes duration_s start_s tcp_packets udp_packets skipped \
-    tcp_connections udp_pairs given_up segments retransmitted spurious reordered lateness \
+    interfaces tcp_connections udp_pairs given_up segments retransmitted spurious reordered lateness \
     clock_step_ms";
 
 const REORDERING: &str = "packets reordered ratio mean_extent max_extent extent_at_least_3 \

@@ -3,7 +3,9 @@
 mod encapsulations;
 mod files;
 mod handshakes;
+mod interfaces;
 mod json;
+mod matching;
 mod numbered;
 mod public;
 mod regressions;

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use unruffled_capture::{
-    Analyzer, Frame, Limits, Link, NumberedFlow, NumberedProtocol, USUAL_WINDOWS,
+    Analyzer, Frame, Interface, Limits, Link, NumberedFlow, NumberedProtocol, USUAL_WINDOWS,
 };
 use unruffled_units::Instant;
 
@@ -115,7 +115,13 @@ fn captured(packets: &[(u64, Vec<u8>)]) -> Vec<NumberedFlow> {
     let mut analyzer = Analyzer::new(Limits::default());
     for (us, data) in packets {
         let at = Instant::from_nanos(1_000_000_000 + us * 1000);
-        analyzer.frame(&Frame { at, length: data.len() as u32, data, link: Link::RAW });
+        analyzer.frame(&Frame {
+            interface: Interface::default(),
+            at,
+            length: data.len() as u32,
+            data,
+            link: Link::RAW,
+        });
     }
     analyzer.finish().numbered
 }

@@ -77,6 +77,7 @@ proptest! {
                 to: ends[1 - back],
                 id: *id,
                 ttl: 64 - (at % 3) as u8,
+                interface: (at % 2) as u32,
                 length: 40 + segment.len,
                 transport: Transport::Tcp(*segment),
             });
@@ -112,6 +113,7 @@ fn a_million_connections_fit_into_bounded_memory() {
             to: server,
             id: None,
             ttl: 64,
+            interface: 0,
             length: 28 + n % 1000,
             transport: Transport::Udp(datagram),
         });

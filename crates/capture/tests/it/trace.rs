@@ -129,6 +129,7 @@ impl Trace {
             to: ends[1 - from],
             id,
             ttl,
+            interface: 0,
             length: 40 + segment.len,
             transport: Transport::Tcp(segment),
         });

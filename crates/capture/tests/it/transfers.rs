@@ -36,7 +36,7 @@ fn is_rtt_known(plan: &Plan) -> bool {
 fn are_copies_recognisable(plan: &Plan) -> bool {
     let numbered = matches!(plan.ids, Ids::Counter(_) | Ids::Busy(_) | Ids::Random);
     // A copy must pass the capture point before its packet is acknowledged.
-    if let Copies::Routers(_, us) | Copies::Reversed(_, us) = plan.copies
+    if let Copies::Bridge(us) | Copies::Routers(_, us) | Copies::Reversed(_, us) = plan.copies
         && u64::from(us) >= plan.rtt_us
     {
         return false;
@@ -44,7 +44,9 @@ fn are_copies_recognisable(plan: &Plan) -> bool {
     let follows_closely = match plan.copies {
         Copies::None => true,
         Copies::Interface(us) => us < 1000 && u64::from(us) < plan.rtt_us / 4,
-        Copies::Routers(_, us) | Copies::Reversed(_, us) => u64::from(us) < plan.rtt_us / 2,
+        Copies::Bridge(us) | Copies::Routers(_, us) | Copies::Reversed(_, us) => {
+            u64::from(us) < plan.rtt_us / 2
+        }
     };
     plan.copies == Copies::None || numbered || follows_closely && plan.clock_us == 1
 }

@@ -1,7 +1,7 @@
 //! Tunnels over UDP, frame by frame: which tunnel a pair carries, and in which order its packets pass.
 
 use proptest::prelude::*;
-use unruffled_capture::{Analyzer, Frame, Limits, Link, Tunnel, UdpPair};
+use unruffled_capture::{Analyzer, Frame, Interface, Limits, Link, Tunnel, UdpPair};
 use unruffled_units::Instant;
 
 /// Returns an IPv4 packet of UDP from 192.0.2.1 to 192.0.2.2.
@@ -40,6 +40,7 @@ fn captured(packets: &[(u64, Vec<u8>)]) -> UdpPair {
     let mut analyzer = Analyzer::new(Limits::default());
     for (ms, data) in packets {
         analyzer.frame(&Frame {
+            interface: Interface::default(),
             at: Instant::from_millis(1000 + ms),
             length: data.len() as u32,
             data,

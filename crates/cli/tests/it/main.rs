@@ -15,6 +15,7 @@ mod libraries;
 mod makefile;
 mod reproduce;
 #[cfg(unix)]
+mod several;
 mod shown;
 mod sweep;
 #[cfg(target_os = "linux")]

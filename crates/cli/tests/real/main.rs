@@ -5,5 +5,6 @@
 mod lack;
 
 mod emulate;
+mod live;
 mod race;
 mod resequence;

@@ -1,6 +1,7 @@
 //! The integration tests of the crate, in one binary.
 
 mod beside;
+mod both_ends;
 mod checksums;
 mod exits;
 mod expected;

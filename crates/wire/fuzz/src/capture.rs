@@ -5,7 +5,8 @@ use std::io::Cursor;
 use std::net::SocketAddr;
 
 use unruffled_capture::{
-    Analysis, Analyzer, Error, Frame, Limits, Link, Packet, Segment, Source, Transport, judge, read,
+    Analysis, Analyzer, Error, Frame, Interface, Limits, Link, Packet, Segment, Source, Transport,
+    judge, read,
 };
 use unruffled_units::Instant;
 
@@ -39,7 +40,13 @@ fn frames(mut bytes: &[u8]) -> Analysis {
         let link = Link::from_number([0, 1, 101, 113, 276, 105][usize::from(link % 6)]);
         let (data, behind) = rest.split_at(usize::from(*length).min(rest.len()));
         let length = u32::from(*length) * 8;
-        analyzer.frame(&Frame { at: Instant::from_nanos(at), link, length, data });
+        analyzer.frame(&Frame {
+            interface: Interface::default(),
+            at: Instant::from_nanos(at),
+            link,
+            length,
+            data,
+        });
         at += 1_000_000;
         bytes = behind;
     }
@@ -85,6 +92,7 @@ fn packets(bytes: &[u8], stamped: bool) -> Analysis {
             to: ends[1 - back],
             id: (flags & 2 == 0).then_some(u16::from(piece[9])),
             ttl: 64 - (piece[9] & 1),
+            interface: 0,
             length: 40 + segment.len,
             transport: Transport::Tcp(segment),
         });

@@ -1,6 +1,6 @@
 //! Frames of any link and any encapsulation are decoded or skipped, and lengths are consistent.
 
-use unruffled_capture::{Analyzer, Frame, Limits, Link, Packet, Transport, decode};
+use unruffled_capture::{Analyzer, Frame, Interface, Limits, Link, Packet, Transport, decode};
 use unruffled_units::Instant;
 
 /// Numbers of the link types that are read, and one that is not.
@@ -21,7 +21,13 @@ pub fn run(mut bytes: &[u8]) -> u64 {
         let (data, behind) = rest.split_at(captured);
         // Every other frame is longer on the network than in the capture.
         let length = (captured as u32) << (at & 1);
-        let frame = Frame { at: Instant::from_millis(at), link, length, data };
+        let frame = Frame {
+            interface: Interface::default(),
+            at: Instant::from_millis(at),
+            link,
+            length,
+            data,
+        };
         if let Ok(packet) = decode(&frame) {
             check(&packet);
         }

@@ -39,6 +39,8 @@ pub(crate) enum Copies {
     None,
     /// At a second interface, that many microseconds later.
     Interface(u32),
+    /// At another interface of a bridge that the capture names, that many microseconds later.
+    Bridge(u32),
     /// After that many routers, that many microseconds later.
     Routers(u8, u32),
     /// Like `Routers`, but the capture has the packets of the second place before those of the first.
@@ -128,6 +130,7 @@ pub(crate) fn plans() -> impl Strategy<Value = Plan> {
     let copies = prop_oneof![
         4 => Just(Copies::None),
         1 => (5..700_u32).prop_map(Copies::Interface),
+        1 => (5..20_000_u32).prop_map(Copies::Bridge),
         1 => behind.clone().prop_map(|(hops, us)| Copies::Routers(hops, us)),
         1 => behind.prop_map(|(hops, us)| Copies::Reversed(hops, us)),
     ];
@@ -313,6 +316,7 @@ impl Transfer {
             to: ends[1 - from],
             id,
             ttl: 60,
+            interface: 0,
             length: 40 + segment.len,
             transport: Transport::Tcp(segment),
         };
@@ -321,11 +325,12 @@ impl Transfer {
                 self.passing.push((at, packet));
                 return;
             }
-            Copies::Interface(us) => (us, 0),
+            Copies::Interface(us) | Copies::Bridge(us) => (us, 0),
             Copies::Routers(hops, us) => (us, hops),
             Copies::Reversed(hops, us) => (us, 0_u8.wrapping_sub(hops)),
         };
-        let copy = Packet { ttl: 60_u8.wrapping_sub(hops), ..packet.clone() };
+        let interface = u32::from(matches!(self.plan.copies, Copies::Bridge(_)));
+        let copy = Packet { ttl: 60_u8.wrapping_sub(hops), interface, ..packet.clone() };
         // Packets of the client pass the first place first, and packets of the server the second.
         let (first, second) = if from == 0 { (packet, copy) } else { (copy, packet) };
         self.passing.push((at, first));
