@@ -57,7 +57,7 @@ pub(crate) trait Timer {
 #[derive(Clone, Debug)]
 pub(crate) enum AnyTimer {
     Rfc6298(rfc6298::Rfc6298),
-    Linux(Box<linux::Linux>),
+    Linux(linux::Linux),
     Percentile(percentile::Percentile),
     WbRto(wb_rto::WbRto),
 }

@@ -15,7 +15,7 @@ use crate::parts::{Kind, maker};
 
 /// Timer of Linux.
 pub(crate) const LINUX: Kind<AnyTimer> = Kind::new::<()>("linux-rto", |values| {
-    maker(values, |(), config: &Config| AnyTimer::Linux(Box::new(Linux::new(config.rto.min))))
+    maker(values, |(), config: &Config| AnyTimer::Linux(Linux::new(config.rto.min)))
 });
 
 /// Nanoseconds, as all times here.
