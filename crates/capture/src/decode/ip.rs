@@ -178,20 +178,27 @@ pub(super) fn is_certain(octets: Octets<'_>) -> bool {
         }
         Some(0x60..=0x6f) => {
             let Some(head) = octets.data.first_chunk::<40>() else { return false };
+            // Upper protocols, extension headers, and protocols that carry further headers (`step`).
             let is_known = matches!(
                 head[6],
-                0 | 4
-                    | TCP
-                    | UDP
-                    | 41
+                TCP | UDP
+                    | 58
+                    | 132
+                    | 0
                     | 43
                     | 44
-                    | 47
+                    | 60
+                    | 135
+                    | 139
+                    | 140
                     | ESP
                     | AUTHENTICATION
-                    | 58
-                    | 60
+                    | 4
+                    | 41
+                    | 94
+                    | GRE
                     | 97
+                    | 115
                     | 137
                     | 143
             );

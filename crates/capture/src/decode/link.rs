@@ -1,5 +1,6 @@
 //! The first header of each link type.
 
+use super::ethernet;
 use super::header::Header;
 use super::octets::{Octets, u16_at};
 use super::wireless;
@@ -110,13 +111,22 @@ fn ether_type_at(
 }
 
 /// Reads the header of IP over InfiniBand (RFC 4391, section 6): an EtherType and two octets of zero. A
-/// global routing header or an address may precede.
+/// global routing header or an address may precede, whose octets can look like an EtherType. So one of IP
+/// at any of the three places has precedence, then one that is read.
 fn infiniband(octets: Octets<'_>) -> Result<(Header, Octets<'_>), SkipReason> {
-    let is_header = |at: &usize| match octets.data.get(*at..at + 4) {
-        Some(&[a, b, 0, 0]) => matches!(u16::from_be_bytes([a, b]), 0x0600..),
-        _ => false,
+    let ether_type = |at: usize| match octets.data.get(at..at + 4) {
+        Some(&[a, b, 0, 0]) => u16::from_be_bytes([a, b]),
+        _ => 0,
     };
-    let at = [0, 40, 20].into_iter().find(is_header).ok_or(SkipReason::Short)?;
+    let is_ip = |at: &usize| matches!(ether_type(*at), 0x0800 | 0x0806 | 0x86dd);
+    let is_read = |at: &usize| {
+        octets.skip(at + 4).is_ok_and(|rest| ethernet::ether_type(ether_type(*at), rest).is_ok())
+    };
+    let is_header = |at: &usize| ether_type(*at) >= 0x0600;
+    let places = [0, 40, 20];
+    let at = places.into_iter().find(is_ip);
+    let at = at.or_else(|| places.into_iter().find(is_read));
+    let at = at.or_else(|| places.into_iter().find(is_header)).ok_or(SkipReason::Short)?;
     ether_type_at(octets, at, at + 4)
 }
 

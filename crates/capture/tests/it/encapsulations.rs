@@ -222,6 +222,14 @@ fn frames_that_are_skipped_are_counted_by_kind() {
     );
 }
 
+/// IPv4 as protocol 94 in IPv6, in UDP of any port, in IPv6 with LLC and SNAP.
+#[test]
+fn an_ip_packet_in_udp_of_any_port_may_carry_each_protocol_that_is_read() {
+    let mut choices = vec![15, 19, 216, 71, 18, 45];
+    choices.resize(40, 0);
+    assert_same(&choices, 2, false);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
