@@ -12,11 +12,8 @@ pub fn run(bytes: &[u8]) -> Option<u64> {
         frames += 1;
         assert!(frame.data.len() <= frame.length as usize);
     });
-    match end.ok()? {
-        Some(Error::CutOff { packets, .. } | Error::Damaged { packets, .. }) => {
-            assert_eq!(packets, frames);
-        }
-        Some(_) | None => {}
+    if let Some(Error::CutOff { packets, .. } | Error::Damaged { packets, .. }) = end.ok()? {
+        assert_eq!(packets, frames);
     }
     Some(frames)
 }
