@@ -13,16 +13,16 @@ use crate::sender::reductions::{Evidence, ReductionId};
 use crate::sender::stream::{Reading, Stream};
 
 /// The threshold of duplicates without reordering, in segments (`tcp_reordering`).
-const MIN_REORDERING: u32 = 3;
+const MIN_REORDERING: u16 = 3;
 /// The maximum degree of reordering, in segments (`tcp_max_reordering`).
-const MAX_REORDERING: u32 = 300;
+const MAX_REORDERING: u16 = 300;
 
 /// The state of Linux's recovery.
 #[derive(Debug)]
 pub(super) struct Linux {
     pub(super) last: LastReduction,
     /// The largest distance, in segments, by which a segment was late (`tcp_sock.reordering`).
-    reordering: u32,
+    reordering: u16,
     /// Whether a segment was ever late (`reord_seen`).
     reordering_seen: bool,
     /// The last reduction in the ledger.
@@ -32,6 +32,10 @@ pub(super) struct Linux {
     timed_out: Instant,
     /// Whether only new data may be sent before the next acknowledgement.
     pub(super) holds: bool,
+    /// Retransmissions that no DSACK has reported. A DSACK counts for no more than these.
+    unreported: u16,
+    /// Segments that the DSACK of this acknowledgement reports.
+    reported: u16,
 }
 
 impl Linux {
@@ -43,7 +47,15 @@ impl Linux {
             watched: None,
             timed_out: Instant::ZERO,
             holds: false,
+            unreported: 0,
+            reported: 0,
         }
+    }
+
+    /// Called when a segment is retransmitted.
+    pub(super) fn on_retransmit(&mut self, now: Instant) {
+        self.last.on_retransmit(now);
+        self.unreported = self.unreported.saturating_add(1);
     }
 
     /// Records the reduction that is the last in the ledger.
@@ -56,13 +68,13 @@ impl Linux {
         let watches = !matches!(phase, Phase::Recovery { .. });
         self.timed_out = if watches { now } else { Instant::ZERO };
         self.holds = false;
-        if phase == Phase::Open && sacked >= MIN_REORDERING {
+        if phase == Phase::Open && sacked >= u32::from(MIN_REORDERING) {
             self.reordering = MIN_REORDERING;
         }
     }
 
     fn on_late(&mut self, distance: u64) {
-        let distance = distance.min(MAX_REORDERING.into()) as u32;
+        let distance = distance.min(MAX_REORDERING.into()) as u16;
         self.reordering = self.reordering.max(distance);
         self.reordering_seen = true;
     }
@@ -120,23 +132,21 @@ impl<O: Observer> AckContext<'_, '_, O> {
     /// Counts what DSACKs report, and the distance of late segments.
     fn count_as_linux(&mut self) {
         let una = self.stream.una();
-        let segments = self.duplicates_reported();
+        let mss = u64::from(self.stream.mss()).max(1);
         let Reading { delivery, highest_before, .. } = &self.read;
         let Some(linux) = self.sender.responses.linux.as_deref_mut() else { return };
-        if let Some((_, end)) = self.ack.dsack.filter(|&(_, end)| end <= una) {
-            linux.last.on_dsack(end, segments);
+        linux.reported = 0;
+        if let Some((start, end)) = self.ack.dsack.filter(|&(_, end)| end <= una) {
+            let segments = end.saturating_sub(start).div_ceil(mss);
+            linux.reported = segments.min(linux.unreported.into()) as u16;
+            linux.unreported -= linux.reported;
+            linux.last.on_dsack(end, linux.reported.into());
         }
         if delivery.reordered
             && let Some(highest) = highest_before
         {
             linux.on_late(highest.saturating_sub(delivery.number) + 1);
         }
-    }
-
-    /// Returns how many segments a DSACK reports.
-    fn duplicates_reported(&self) -> u32 {
-        let octets = self.ack.dsack.map_or(0, |(left, right)| right.saturating_sub(left));
-        octets.div_ceil(u64::from(self.stream.mss()).max(1)) as u32
     }
 
     /// Processes an acknowledgement after a timeout (`tcp_process_loss`), whose recovery ends at `point`.
@@ -210,7 +220,8 @@ impl<O: Observer> AckContext<'_, '_, O> {
         let holds = self.sender.responses.linux.as_ref().is_some_and(|linux| linux.holds);
         let in_recovery = matches!(self.sender.recovery.phase, Phase::Recovery { .. });
         let newly_lost = if holds && in_recovery { false } else { self.detect_losses() };
-        let delivered = self.read.delivery.segments + self.duplicates_reported();
+        let reported = self.sender.responses.linux.as_ref().map_or(0, |linux| linux.reported);
+        let delivered = self.read.delivery.segments + u32::from(reported);
         let advanced = self.read.advanced;
         if matches!(self.sender.recovery.phase, Phase::Recovery { .. }) {
             let safe = advanced && !newly_lost;

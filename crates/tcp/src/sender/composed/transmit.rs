@@ -198,7 +198,7 @@ impl Composed {
             eifel.part.on_retransmit(now);
         }
         if let Some(linux) = &mut self.responses.linux {
-            linux.last.on_retransmit(now);
+            linux.on_retransmit(now);
         }
         self.timers.start_retransmission(stream, self.window.cwnd, now);
         transmission
