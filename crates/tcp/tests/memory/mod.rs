@@ -43,3 +43,23 @@ pub(crate) fn established(
     while connection.poll_transmit(now, &mut ()).is_some() {}
     (connection, answer.ack, answer)
 }
+
+/// Returns an established connection, and the octets that it holds before it has sent anything.
+#[allow(dead_code, reason = "not every binary measures idle connections")]
+pub(crate) fn connect(variant: &Variant, segments: u32) -> (Connection, usize) {
+    let before = allocated();
+    let now = Instant::from_millis(10);
+    let (mut connection, _, answer) = established(variant, segments, now);
+    // The window of a SYN is not scaled.
+    let update = Segment {
+        seq: SeqNr(8),
+        flags: Flags { ack: true, ..Flags::default() },
+        window_scale: None,
+        mss: None,
+        sack_permitted: false,
+        ..answer
+    };
+    connection.handle_segment(&update, now, &mut ());
+    let octets = allocated() - before + size_of::<Connection>();
+    (connection, octets)
+}
