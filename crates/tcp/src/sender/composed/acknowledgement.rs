@@ -190,10 +190,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
         }
         self.settle_probe();
         self.detect_and_grow_as_linux();
-        let rare = self.rare();
-        if rare.ece || rare.window_is_limit.is_some() {
-            self.finish_rare();
-        }
+        self.finish_rare();
         self.finish();
     }
 

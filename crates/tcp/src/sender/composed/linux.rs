@@ -7,7 +7,7 @@ use unruffled_units::Instant;
 use super::context::{AckContext, Step};
 use super::{Composed, Phase};
 use crate::observer::{Event, Observer};
-use crate::parts::control::{CongestionControl, Window};
+use crate::parts::control::CongestionControl;
 use crate::parts::respond::linux::LastReduction;
 use crate::sender::reductions::{Evidence, ReductionId};
 use crate::sender::stream::{Reading, Stream};
@@ -86,11 +86,10 @@ impl<O: Observer> AckContext<'_, '_, O> {
     pub(super) fn advance_as_linux(&mut self) {
         self.count_as_linux();
         let una = self.stream.una();
-        let advanced = self.read.advanced;
+        let by_original = self.original_proves_as_linux();
         let Some(linux) = self.sender.responses.linux.as_deref_mut() else { return };
         linux.holds = false;
         let by_duplicates = linux.last.duplicates_prove();
-        let by_original = advanced && linux.last.original_proves(self.ack.echo);
         match self.sender.recovery.phase {
             Phase::Recovery { point, .. } if una >= point => {
                 let spurious = by_duplicates || by_original;
@@ -117,6 +116,12 @@ impl<O: Observer> AckContext<'_, '_, O> {
         }
     }
 
+    /// Returns whether the acknowledgement shows by its timestamp that an original arrived.
+    fn original_proves_as_linux(&self) -> bool {
+        let linux = self.sender.responses.linux.as_deref();
+        self.read.advanced && linux.is_some_and(|linux| linux.last.original_proves(self.ack.echo))
+    }
+
     /// Returns whether the timestamp shows that the first hole was late, and whether a DSACK counts for the
     /// reordering window: only once reordering was seen.
     pub(super) fn late_or_duplicate_as_linux(&self) -> (bool, bool) {
@@ -125,8 +130,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
         let una = self.stream.una();
         let partial =
             matches!(self.sender.recovery.phase, Phase::Recovery { point, .. } if una < point);
-        let late = partial && self.read.advanced && linux.last.original_proves(self.ack.echo);
-        (late, dsack && linux.reordering_seen)
+        (partial && self.original_proves_as_linux(), dsack && linux.reordering_seen)
     }
 
     /// Counts what DSACKs report, and the distance of late segments.
@@ -160,11 +164,11 @@ impl<O: Observer> AckContext<'_, '_, O> {
         }
         let can_send = stream.next_new().is_some();
         let Some(linux) = self.sender.responses.linux.as_deref_mut() else { return };
-        // An original that was sent before the timer expired has arrived.
-        if delivery.original_sent.is_some_and(|sent| sent <= linux.timed_out) {
-            return self.leave_as_linux(true, true);
-        }
         if linux.timed_out != Instant::ZERO {
+            // An original that was sent before the timer expired has arrived.
+            if delivery.original_sent.is_some_and(|sent| sent <= linux.timed_out) {
+                return self.leave_as_linux(true, true);
+            }
             if nxt > point {
                 if delivery.sacked > 0 || self.ack.duplicate {
                     linux.timed_out = Instant::ZERO;
@@ -217,10 +221,11 @@ impl<O: Observer> AckContext<'_, '_, O> {
 
     /// Looks for losses unless the acknowledgement shows that the hole was late, and grows the window.
     pub(super) fn detect_and_grow_as_linux(&mut self) {
-        let holds = self.sender.responses.linux.as_ref().is_some_and(|linux| linux.holds);
+        let Some(&Linux { holds, reported, .. }) = self.sender.responses.linux.as_deref() else {
+            return;
+        };
         let in_recovery = matches!(self.sender.recovery.phase, Phase::Recovery { .. });
-        let newly_lost = if holds && in_recovery { false } else { self.detect_losses() };
-        let reported = self.sender.responses.linux.as_ref().map_or(0, |linux| linux.reported);
+        let newly_lost = !(holds && in_recovery) && self.detect_losses();
         let delivered = self.read.delivery.segments + u32::from(reported);
         let advanced = self.read.advanced;
         if matches!(self.sender.recovery.phase, Phase::Recovery { .. }) {
@@ -266,8 +271,7 @@ impl Composed {
     pub(super) fn record_as_linux(&mut self, stream: &Stream) {
         if let Some(linux) = self.responses.linux.as_deref_mut() {
             let resent = stream.retransmissions.uncovered();
-            let Window { cwnd, ssthresh } = self.window;
-            linux.last.begin(stream.una(), resent, Window { cwnd, ssthresh });
+            linux.last.begin(stream.una(), resent, self.window);
         }
     }
 }

@@ -95,8 +95,7 @@ impl Composed {
         if !self.recovery.may_send(&self.policy, stream, cwnd) {
             return None;
         }
-        let holds = self.responses.linux.as_ref().is_some_and(|linux| linux.holds);
-        let transmission = match stream.board.next_lost().filter(|_| !holds) {
+        let transmission = match self.next_to_resend(stream) {
             Some(number) => {
                 self.recovery.high_rxt = self.recovery.high_rxt.max(number);
                 Some(self.retransmit(stream, number, Cause::FastRetransmit, now))
@@ -135,8 +134,7 @@ impl Composed {
                 if f64::from(pipe) >= self.window.cwnd.floor() {
                     return None;
                 }
-                let holds = self.responses.linux.as_ref().is_some_and(|linux| linux.holds);
-                match stream.board.next_lost().filter(|_| !holds) {
+                match self.next_to_resend(stream) {
                     Some(number) => {
                         let transmission = self.retransmit(stream, number, Cause::Timeout, now);
                         if let Some(f_rto) = &mut self.responses.f_rto {
@@ -148,6 +146,12 @@ impl Composed {
                 }
             }
         }
+    }
+
+    /// Returns the smallest segment deemed lost, unless Linux's recovery sends only new data now.
+    fn next_to_resend(&self, stream: &mut Stream) -> Option<SegNo> {
+        let holds = self.responses.linux.as_ref().is_some_and(|linux| linux.holds);
+        if holds { None } else { stream.board.next_lost() }
     }
 
     #[inline(always)]
