@@ -127,22 +127,30 @@ impl Read for ZstdReader {
 }
 
 /// Decompressor of lz4, also of many frames in a row.
-struct Lz4Reader(lz4_flex::frame::FrameDecoder<BufReader<Box<dyn Read + Send>>>);
+struct Lz4Reader {
+    /// `None` only while the decoder is replaced.
+    frame: Option<Lz4Frame>,
+}
+
+type Lz4Frame = lz4_flex::frame::FrameDecoder<BufReader<Box<dyn Read + Send>>>;
 
 impl Lz4Reader {
     fn new(input: Box<dyn Read + Send>) -> Self {
-        Self(lz4_flex::frame::FrameDecoder::new(BufReader::new(input)))
+        Self { frame: Some(Lz4Frame::new(BufReader::new(input))) }
     }
 }
 
 impl Read for Lz4Reader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let read = self.0.read(buffer)?;
+        while let Some(frame) = &mut self.frame {
+            let read = frame.read(buffer)?;
             // The decoder returns 0 at the end of each frame.
-            if read > 0 || buffer.is_empty() || self.0.get_mut().fill_buf()?.is_empty() {
+            if read > 0 || buffer.is_empty() || frame.get_mut().fill_buf()?.is_empty() {
                 return Ok(read);
             }
+            // A new decoder for each frame: the buffers of one fit its first frame alone.
+            self.frame = self.frame.take().map(|frame| Lz4Frame::new(frame.into_inner()));
         }
+        Ok(0)
     }
 }
