@@ -32,6 +32,9 @@ pub struct Cutoff {
     pub expected: f64,
     /// Packets that came that far behind or further.
     pub arrived: u64,
+    /// Packets that the window dropped, if there is one: each late packet that came stands for those with
+    /// the same late time that were too far behind. Right within a factor of two or three.
+    pub dropped: f64,
     /// Share of late packets before the window, from 0 to 1, if it dropped what is missing.
     pub late_ratio: f64,
     /// Late times before the window, in milliseconds: 51 quantiles from the 0th to the 100th percentile.
@@ -143,16 +146,17 @@ impl WindowTimes {
             f64::from(count) * part * share * later
         };
         let expected = times.map(later).sum();
-        let (late_ratio, late_ms) = self.before_window(share, late_times);
-        Cutoff { window: self.window, expected, arrived: self.beyond, late_ratio, late_ms }
+        let before = self.before_window(share, late_times);
+        Cutoff { window: self.window, expected, arrived: self.beyond, ..before }
     }
 
-    /// Returns the share of late packets, and the quantiles of the late times, before the window. Each late
-    /// packet that was accepted stands for those with the same late time that were not.
-    fn before_window(&self, share: f64, late_times: &DurationHistogram) -> (f64, Vec<f64>) {
+    /// Returns what the window dropped, the share of late packets, and the quantiles of the late times,
+    /// before the window. Each late packet that was accepted stands for those with the same late time that
+    /// were not.
+    fn before_window(&self, share: f64, late_times: &DurationHistogram) -> Cutoff {
         let all = self.times.iter().map(|&count| f64::from(count)).sum::<f64>();
         if all == 0.0 {
-            return (share, Vec::new());
+            return Cutoff { late_ratio: share, ..Cutoff::default() };
         }
         let accepted = |late: Duration| {
             let longer = self.times[interval(late)..].iter().map(|&count| f64::from(count));
@@ -175,7 +179,8 @@ impl WindowTimes {
         }
         let dropped = late - late_times.count() as f64;
         let arrived = late_times.count() as f64 / share.max(f64::MIN_POSITIVE);
-        (late / (arrived + dropped).max(1.0), quantiles)
+        let late_ratio = late / (arrived + dropped).max(1.0);
+        Cutoff { dropped, late_ratio, late_ms: quantiles, ..Cutoff::default() }
     }
 }
 
@@ -237,6 +242,7 @@ mod tests {
         let closed = evidence(64);
         assert_eq!(closed.arrived, 0);
         assert!((80.0..=100.0).contains(&closed.expected), "{closed:?}");
+        assert!((900.0..=1100.0).contains(&closed.dropped), "{closed:?}");
         // The hundred late packets of 1000 sent at the low rate stand for those at the high rate.
         assert!((0.08..=0.11).contains(&closed.late_ratio), "{closed:?}");
         assert!(closed.late_ms.iter().all(|ms| (49.0..51.0).contains(ms)), "{closed:?}");

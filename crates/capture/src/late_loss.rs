@@ -6,6 +6,8 @@
 use unruffled_units::count;
 
 use crate::analysis::{Direction, Place, RangeEvidence};
+use crate::behind::BehindCount;
+use crate::cliff::Cliff;
 use crate::cutoff::Cutoff;
 use crate::verdict::{Cause, Sureness, Verdict, is_judged_by_time};
 
@@ -15,9 +17,19 @@ const CLEAR: (f64, f64) = (1e-3, 0.2);
 /// The same where more than that share is there. A few packets are misjudged by the analysis itself.
 const BLURRED: (f64, f64) = (1e-6, 0.33);
 
+/// Smallest evidence of a replay window: the natural logarithm of the ratio of the likelihoods with and
+/// without it.
+const MIN_EVIDENCE: f64 = 8.0;
+
 /// The same where only the time distinguishes late packets from retransmissions, so that what is very late
 /// is missing anyway.
-const BY_TIME: (f64, f64) = (1e-6, 0.1);
+const MIN_EVIDENCE_BY_TIME: f64 = 12.0;
+
+/// Smallest part of that evidence that the distances of late packets give.
+const MIN_CLIFF: f64 = 1.5;
+
+/// Greatest evidence that the distances end elsewhere than at the window.
+const MAX_ELSEWHERE: f64 = 3.0;
 
 /// Number of ranges that is not distinguished from greater ones.
 const MAX_LIMIT: u32 = 64;
@@ -29,11 +41,12 @@ const MIN_LOSSES: u64 = 5;
 /// were spurious.
 const MIN_SHARE: f64 = 0.3;
 
-/// Packets that are expected beyond a larger window for that one to count.
-const MIN_EXPECTED: f64 = 5.0;
+/// Smallest share of the retransmissions that a replay window caused, by the estimate of what it dropped, to
+/// be the verdict. It is a setting to change even where most packets were lost otherwise.
+const MIN_WINDOW_SHARE: f64 = 0.1;
 
-/// Largest share of the expected packets beyond a larger window than the one that drops packets.
-const MAX_BEYOND: f64 = 0.5;
+/// Greatest share of the packets expected beyond a window that came, for the rest to count as evidence.
+const MAX_ARRIVED: f64 = 1.0 / 3.0;
 
 /// Losses for each time that the limit on ranges is reached. Packets are lost until a gap is filled.
 const MIN_LOSSES_AT_LIMIT: f64 = 0.8;
@@ -58,30 +71,46 @@ fn poisson(count: u64, mean: f64) -> f64 {
 }
 
 /// Returns the replay window that dropped late packets of a transfer before the receiver, if the capture
-/// shows one: the smallest of the usual windows beyond which packets are missing.
+/// shows one: that of the usual windows with the most evidence.
 pub fn replay_window(direction: &Direction) -> Option<Cutoff> {
-    let losses = direction.losses.lost;
+    let reordering = direction.reordering();
+    let lost = direction.losses.lost - outdated(direction);
     // Where every n-th packet takes a longer way, none is later than that way, which is a cliff as well.
-    if direction.reordering().in_turn.is_some() {
+    if lost < MIN_LOSSES || reordering.in_turn.is_some() || range_limit(direction).is_some() {
         return None;
     }
-    let limits: &[_] = if is_judged_by_time(direction) { &[BY_TIME] } else { &[CLEAR, BLURRED] };
-    let is_one = |cutoff: &&Cutoff| {
-        let missing = cutoff.expected - cutoff.arrived as f64;
-        // What the window drops is sent again.
-        is_cut_off(cutoff.expected, cutoff.arrived, limits) && losses as f64 >= missing / 2.0
-    };
-    let is_clear = |cutoff: &&&Cutoff| cutoff.arrived as f64 <= CLEAR.1 * cutoff.expected;
-    let cutoffs = &direction.reordering().cutoffs;
-    // What is missing beyond a window is missing beyond larger ones.
-    let continues = |cutoff: &&Cutoff| {
-        let larger = cutoffs.iter().filter(|other| other.window > cutoff.window);
-        let mut expected = larger.filter(|other| other.expected >= MIN_EXPECTED);
-        expected.all(|other| other.arrived as f64 <= MAX_BEYOND * other.expected)
-    };
-    let found: Vec<&Cutoff> = cutoffs.iter().filter(is_one).filter(continues).collect();
-    let smallest = found.iter().find(is_clear).or(found.first()).copied();
-    smallest.filter(|_| losses >= MIN_LOSSES && range_limit(direction).is_none()).cloned()
+    let min_evidence =
+        if is_judged_by_time(direction) { MIN_EVIDENCE_BY_TIME } else { MIN_EVIDENCE };
+    let mut best: Option<(f64, &Cutoff)> = None;
+    for cutoff in &reordering.cutoffs {
+        let evidence = window_evidence(&reordering.replay.behind, cutoff, lost).unwrap_or_default();
+        if evidence >= min_evidence && best.is_none_or(|(most, _)| evidence > most) {
+            best = Some((evidence, cutoff));
+        }
+    }
+    best.map(|(_, cutoff)| cutoff.clone())
+}
+
+/// Returns the evidence that a window dropped late packets, where `lost` packets were lost: that of the
+/// distances of the late packets, and that of their late times at different rates.
+fn window_evidence(behind: &[BehindCount], cutoff: &Cutoff, lost: u64) -> Option<f64> {
+    let cliff = Cliff::at(behind, cutoff.window, MIN_CLIFF)?;
+    // What the window drops is sent again.
+    let is_one = cliff.log_ratio >= MIN_CLIFF
+        && cliff.elsewhere <= MAX_ELSEWHERE
+        && lost as f64 >= cliff.missing / 2.0;
+    is_one.then(|| cliff.log_ratio + rate_evidence(cutoff))
+}
+
+/// Returns the logarithm of the ratio of the likelihoods of as few packets beyond a window as arrived, and as
+/// few as that where so many are expected by the late times (Poisson distribution).
+fn rate_evidence(&Cutoff { expected, arrived, .. }: &Cutoff) -> f64 {
+    let arrived = arrived as f64;
+    if arrived >= MAX_ARRIVED * expected {
+        return 0.0;
+    }
+    let surprise = if arrived > 0.0 { arrived * (expected / arrived).ln() } else { 0.0 };
+    expected - arrived - surprise
 }
 
 /// Returns the limit on the ranges beyond the first gap, if something on the way or the receiver has one
@@ -123,9 +152,11 @@ pub(crate) fn judge(direction: &Direction) -> Option<Verdict> {
     if let Some(ranges) = range_limit(direction).filter(|_| dominates(others)) {
         return Some(verdict(Cause::Ranges, no_room(direction, ranges)));
     }
-    if let Some(cutoff) =
-        replay_window(direction).filter(|_| dominates(others) && others > outdated)
-    {
+    let is_cause = |cutoff: &Cutoff| {
+        let share = cutoff.dropped / (lost + spurious) as f64;
+        dominates(others) && others > outdated && share >= MIN_WINDOW_SHARE
+    };
+    if let Some(cutoff) = replay_window(direction).filter(is_cause) {
         return Some(verdict(Cause::ReplayWindow, dropped_by_window(direction, &cutoff)));
     }
     let is_late = direction.reordering().reordered > 0;
@@ -138,15 +169,38 @@ fn verdict(cause: Cause, text: String) -> Verdict {
 }
 
 fn dropped_by_window(direction: &Direction, cutoff: &Cutoff) -> String {
-    let &Cutoff { window, expected, arrived, .. } = cutoff;
+    format!("A replay window: {}. No sender can avoid that.", end_of_distances(direction, cutoff))
+}
+
+/// Returns a sentence on the replay window of a transfer that something else slowed most, if one dropped
+/// packets.
+pub(crate) fn window_note(direction: &Direction) -> Option<String> {
+    let cutoff = replay_window(direction)?;
+    Some(format!(" Besides, a replay window: {}.", end_of_distances(direction, &cutoff)))
+}
+
+/// Returns the evidence of a replay window, and what may have it.
+fn end_of_distances(direction: &Direction, &Cutoff { window, dropped, .. }: &Cutoff) -> String {
+    let lost = direction.losses.lost;
+    let within = |from: u64, to: u64| {
+        let counts = direction.reordering().replay.behind.iter();
+        let counts = counts.filter(|count| (from..to).contains(&count.behind));
+        counts.map(|count| count.packets).sum::<u64>()
+    };
+    let part = window / 4;
     format!(
-        "A replay window: packets come late up to {} behind the newest one, and hardly any further: {arrived} \
-         came {window} or more behind, where {expected:.0} would have by how late others were. A tunnel on \
-         the way drops them ({}; more if it carries other packets too), and {} needed. No sender can avoid \
-         that.",
+        "packets come late up to {} behind the newest one, and hardly any further: {} came {} to {} behind, \
+         and {} came {window} to {} behind. A tunnel on the way dropped about {} ({}; its window is larger if it \
+         carries other packets too), and {} needed in all",
         count(window - 1, "packet"),
+        within(window - part, window),
+        window - part,
+        window - 1,
+        within(window, window + part),
+        window + part - 1,
+        count(dropped.round().clamp(1.0, lost as f64) as u64, "packet"),
         programs(window),
-        match direction.losses.lost {
+        match lost {
             1 => "1 retransmission was".to_owned(),
             lost => format!("{lost} retransmissions were"),
         },

@@ -39,6 +39,7 @@ mod analysis;
 mod analyzer;
 mod behind;
 mod builder;
+mod cliff;
 mod clock;
 mod compression;
 mod connection;

@@ -120,9 +120,17 @@ pub fn judge(direction: &Direction) -> Verdict {
     if is_blurred(direction) {
         return blurred(direction);
     }
-    if let Some(dropped) = late_loss::judge(direction) {
-        return dropped;
+    let mut verdict = late_loss::judge(direction).unwrap_or_else(|| slowness(direction));
+    if verdict.cause != Cause::ReplayWindow
+        && let Some(note) = late_loss::window_note(direction)
+    {
+        verdict.text.push_str(&note);
     }
+    verdict
+}
+
+/// Concludes what slowed a direction most, if it is not what dropped late packets.
+fn slowness(direction: &Direction) -> Verdict {
     let late = direction.reordering();
     let resent = &direction.retransmissions;
     let windows = &direction.windows;

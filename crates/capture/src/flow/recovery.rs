@@ -17,8 +17,8 @@ const MAX_PENDING: usize = 64;
 pub(super) struct Recoveries {
     /// Recoveries that are not final; the last may be in progress.
     pending: VecDeque<Recovery>,
-    /// The number of the first pending recovery.
-    first: u64,
+    /// The number of the first pending recovery. Numbers wrap around.
+    first: u32,
     in_progress: bool,
     totals: Totals,
 }
@@ -59,13 +59,13 @@ impl Recoveries {
         next: u64,
         flight: u64,
         segments: u64,
-    ) -> u64 {
+    ) -> u32 {
         if !self.in_progress {
             self.in_progress = true;
             if self.pending.len() == MAX_PENDING
                 && let Some(oldest) = self.pending.pop_front()
             {
-                self.first += 1;
+                self.first = self.first.wrapping_add(1);
                 self.totals.add(&oldest);
             }
             self.pending.push_back(Recovery {
@@ -82,7 +82,7 @@ impl Recoveries {
             current.retransmitted += segments;
             current.ended = now;
         }
-        self.first + (self.pending.len() as u64).saturating_sub(1)
+        self.first.wrapping_add((self.pending.len() as u32).saturating_sub(1))
     }
 
     /// Returns whether a recovery is in progress.
@@ -105,9 +105,9 @@ impl Recoveries {
     }
 
     /// Records that `segments` retransmissions of recovery `number` proved spurious.
-    pub(super) fn prove_spurious(&mut self, number: u64, segments: u64) {
-        let at = number.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
-        if let Some(recovery) = at.and_then(|at| self.pending.get_mut(at)) {
+    pub(super) fn prove_spurious(&mut self, number: u32, segments: u64) {
+        let at = number.wrapping_sub(self.first) as usize;
+        if let Some(recovery) = self.pending.get_mut(at) {
             recovery.spurious += segments;
         }
     }

@@ -157,7 +157,7 @@ pub(super) struct Entry {
     pub(super) original_passed: bool,
     pub(super) delivered: Delivered,
     /// Number of the recovery in which the entry was last retransmitted.
-    pub(super) recovery: u64,
+    pub(super) recovery: u32,
     /// Round-trip time of the entry and its acknowledgement, where it was measured.
     pub(super) rtt: Option<Duration>,
     /// Weight of the last retransmission.
@@ -420,6 +420,12 @@ mod tests {
 
     fn entry(start: u64, end: u64, number: u64) -> Entry {
         Entry::hole(start, end, SendIndex::new(number, number), Fingerprint::unknown(Instant::ZERO))
+    }
+
+    /// The memory of a long transfer is that of its entries: 131,072 at most.
+    #[test]
+    fn an_entry_takes_144_octets_at_most() {
+        assert!(size_of::<Entry>() <= 144, "{}", size_of::<Entry>());
     }
 
     #[test]

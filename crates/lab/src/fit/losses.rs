@@ -101,8 +101,8 @@ pub fn losses(direction: &Direction) -> Losses {
     }
     if let Some(cutoff) = replay_window(direction) {
         let evidence = format!(
-            "{} packets came {} or more behind the newest one, where {:.0} were to be expected.",
-            cutoff.arrived, cutoff.window, cutoff.expected
+            "Late packets come up to {} behind the newest one, and hardly any further.",
+            cutoff.window - 1
         );
         return decide(LossOrigin::ReplayWindow, evidence);
     }
