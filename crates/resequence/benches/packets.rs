@@ -183,7 +183,7 @@ fn found(count: usize) -> Vec<Arrival> {
 /// Handles the packets. Returns nanoseconds per packet.
 #[inline(never)]
 fn replay(arrivals: &[Arrival]) -> f64 {
-    let mut resequencer = Resequencer::new(Config::default());
+    let mut resequencer = Resequencer::new(Config { always_hold: true, ..Config::default() });
     let mut released = 0;
     let clock = Clock::now();
     for (n, (now, packet)) in arrivals.iter().enumerate() {

@@ -11,6 +11,9 @@ pub struct Config {
     /// Whether SYNs are held as the first data of a connection are. Default: no, since it delays every new
     /// connection. BBR takes the round trip of the handshake for that of the path for ten seconds.
     pub hold_handshake: bool,
+    /// Whether packets are held for every sender. Default: no, only for the senders of a path that late packets
+    /// slow down, which a flow shows in at least four round trips while nothing is held.
+    pub always_hold: bool,
     /// Maximum sum of [`Packet::octets`](crate::Packet::octets) held. Default: 128 MiB. At the limit the
     /// packets whose wait would end first go on, in order.
     pub budget: u64,
@@ -31,6 +34,7 @@ impl Default for Config {
         Self {
             max_hold: Duration::from_secs(1),
             hold_handshake: false,
+            always_hold: false,
             budget: 128 << 20,
             max_packets: 32_768,
             max_flows: 65_536,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use unruffled_units::{Duration, Instant};
 
 use crate::gaps::{Arrival, Arriving, Gaps, is_after};
+use crate::harm::Exposure;
 use crate::held::{Held, level};
 use crate::line::Line;
 use crate::pace::{Pace, QUANTUM, Terms};
@@ -97,6 +98,7 @@ pub(crate) struct FlowState<T> {
     /// One more than the last number of a packet that was too far away.
     stray: Option<u64>,
     pace: Pace,
+    exposure: Exposure,
 }
 
 impl<T> FlowState<T> {
@@ -115,6 +117,7 @@ impl<T> FlowState<T> {
             deadline: None,
             stray: None,
             pace: Pace::default(),
+            exposure: Exposure::default(),
         }
     }
 
@@ -195,8 +198,13 @@ impl<T> FlowState<T> {
                 BASE
             }
         };
-        let terms = path.terms();
+        let terms = path.terms(self.resends());
         self.pace.arrive(&terms, now);
+        if !path.passes(self.resends()) {
+            self.exposure.interrupt();
+        } else if let Some(verdict) = self.exposure.arrive(terms.round_trip, now) {
+            path.on_verdict(verdict);
+        }
         let start = self.place(data.number, next);
         let end = start.wrapping_add(u64::from(data.span));
         if self.is_far(start, next) {
@@ -224,6 +232,11 @@ impl<T> FlowState<T> {
         }
         let arrival = self.arrive(start, end, data.timestamp, now, path);
         learn(arrival, now, path);
+        match arrival {
+            Arrival::Copy | Arrival::Late { found: true, .. } => self.exposure.spurious(),
+            Arrival::Resent => self.exposure.resent(),
+            Arrival::InOrder | Arrival::Late { found: false, .. } => {}
+        }
         let mut held = Held::new(token, end, &data, now);
         if let Arrival::Late { given_up, .. } = arrival {
             outlet.counters.late += 1;
@@ -260,6 +273,11 @@ impl<T> FlowState<T> {
         self.hold(start, held, outlet);
     }
 
+    /// Returns whether the protocol may send a number again.
+    pub(crate) fn resends(&self) -> bool {
+        self.numbering == Numbering::Octets
+    }
+
     /// Returns the place of a packet among those that have arrived.
     fn arrive(
         &mut self,
@@ -273,7 +291,7 @@ impl<T> FlowState<T> {
             start,
             end,
             timestamp,
-            resends: self.numbering == Numbering::Octets,
+            resends: self.resends(),
             now,
             round_trip: path.known_round_trip(),
         };

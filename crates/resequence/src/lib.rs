@@ -9,6 +9,7 @@ mod counters;
 mod decode;
 mod flow;
 mod gaps;
+mod harm;
 mod hash;
 mod held;
 mod line;

@@ -3,6 +3,7 @@
 use unruffled_lateness::Lateness;
 use unruffled_units::{Duration, Instant};
 
+use crate::harm::Verdict;
 use crate::pace::Terms;
 
 /// Minimum time for which a lateness counts; it also needs 1000 newer samples to expire.
@@ -25,9 +26,15 @@ const DEFAULT_ROUND_TRIP: Duration = Duration::from_millis(50);
 /// trips at least (RFC 6298, rule 2.2), of which the way of the packet and its acknowledgement take one.
 const FIRST_ROUND_TRIPS: u64 = 2;
 
-/// Maximum constant delay of a bulk transfer, in round trips. BBR takes the round trip of the handshake for that
-/// of the path for ten seconds, and has 2.9 times as much in flight as that permits at most.
+/// Maximum constant delay of a bulk transfer, in round trips, if it is not known that late packets slow its sender
+/// down. BBR takes the round trip of the handshake for that of the path for ten seconds, and has 2.9 times as much
+/// in flight as that permits at most.
 const MAX_LAG_ROUND_TRIPS: f64 = 2.2;
+
+/// Maximum constant delay for senders that late packets slow down, in round trips. Reno regains the rate of a window
+/// of W packets with L round trips of delay after W·L round trips, each L + 1 times as long: with 10 packets, a
+/// transfer gains from five after 300 of the shorter ones.
+const MAX_HARMED_LAG_ROUND_TRIPS: f64 = 5.0;
 
 /// Number of losses without a late packet after which a path counts as one that keeps order.
 const POINTLESS_WAITS: u32 = 3;
@@ -55,10 +62,17 @@ pub(crate) struct PathModel {
     /// Losses while nothing was late.
     pointless: u32,
     seen: u32,
+    /// Whether late packets slow down the senders that send a number again.
+    verdict: Option<Verdict>,
+    /// Whether packets are held before it is known that lateness slows the senders down.
+    always_hold: bool,
+    /// Whether a flow's protocol sends each number once.
+    has_tunnel: bool,
 }
 
 impl PathModel {
-    pub(crate) fn new() -> Self {
+    /// Creates the model of an unknown path. With `always_hold`, packets are held whatever the sender.
+    pub(crate) fn new(always_hold: bool) -> Self {
         Self {
             lateness: Lateness::new(MEMORY, 0.01, 1.0),
             round_trip: None,
@@ -68,6 +82,9 @@ impl PathModel {
             latest_loss: None,
             pointless: 0,
             seen: 0,
+            verdict: None,
+            always_hold,
+            has_tunnel: false,
         }
     }
 
@@ -127,13 +144,28 @@ impl PathModel {
         self.countdown = self.countdown.saturating_sub(1);
     }
 
-    /// Returns what the path imposes on its flows; no packet is held for more than `longest`.
+    /// Records whether late packets slow down the sender of a flow.
+    pub(crate) fn on_verdict(&mut self, verdict: Verdict) {
+        self.verdict = Some(verdict);
+        self.countdown = 0;
+    }
+
+    /// Returns whether packets pass as they arrive. They do unless late packets slow the senders down. A protocol
+    /// that sends no number again (`resends`) does not show that, and is held in any case.
     #[inline]
-    pub(crate) fn update(&mut self, longest: Duration, now: Instant) -> Terms {
+    pub(crate) fn passes(&self, resends: bool) -> bool {
+        resends && !self.always_hold && self.verdict != Some(Verdict::Harmed)
+    }
+
+    /// Returns what the path imposes on its flows; no packet is held for more than `longest`. `resends` is whether
+    /// the protocol may send a number again.
+    #[inline]
+    pub(crate) fn update(&mut self, longest: Duration, resends: bool, now: Instant) -> Terms {
+        self.has_tunnel |= !resends;
         if self.countdown == 0 {
             self.compute(longest, now);
         }
-        self.terms()
+        self.terms(resends)
     }
 
     #[inline(never)]
@@ -148,19 +180,28 @@ impl PathModel {
         let margin = (MARGIN * (FEW / late.max(FEW))).max(LEAST_MARGIN);
         let learnt = learnt.mul_f64(1.0 + margin).min(longest);
         self.hold = learnt.max(first.min(longest));
-        let is_short = learnt <= round_trip.mul_f64(MAX_LAG_ROUND_TRIPS);
+        let max_lag = match self.verdict {
+            Some(Verdict::Harmed) => MAX_HARMED_LAG_ROUND_TRIPS,
+            Some(Verdict::Unharmed) | None => MAX_LAG_ROUND_TRIPS,
+        };
+        let is_short = learnt <= round_trip.mul_f64(max_lag);
         self.lag = if self.lateness.is_common() && is_short { learnt } else { Duration::ZERO };
     }
 
     /// Returns what the path imposes on its flows, as computed last.
-    pub(crate) fn terms(&self) -> Terms {
-        Terms { hold: self.hold, round_trip: self.known_round_trip(), lag: self.lag }
+    pub(crate) fn terms(&self, resends: bool) -> Terms {
+        let round_trip = self.known_round_trip();
+        if self.passes(resends) {
+            return Terms { round_trip, ..Terms::NONE };
+        }
+        Terms { hold: self.hold, round_trip, lag: self.lag }
     }
 
     /// Returns the current hold, the share of late samples, and the longest lateness.
     pub(crate) fn state(&self) -> (Duration, f64, Duration) {
         let samples = self.lateness.samples().max(1);
         let late = f64::from(self.lateness.late_samples()) / f64::from(samples);
-        (self.hold, late, self.lateness.longest())
+        let hold = if self.passes(!self.has_tunnel) { Duration::ZERO } else { self.hold };
+        (hold, late, self.lateness.longest())
     }
 }

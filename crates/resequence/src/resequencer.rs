@@ -70,7 +70,8 @@ impl<T> Resequencer<T> {
             self.evict_flow(now);
         }
         let flow = self.flows.get_or_insert_mut(key, || FlowState::new(numbering(key.protocol)));
-        let path = self.paths.get_or_insert_mut(key.path(), PathModel::new);
+        let path =
+            self.paths.get_or_insert_mut(key.path(), || PathModel::new(self.config.always_hold));
         if !matches!(role, Role::Open { .. })
             && let Some(round_trip) = flow.take_handshake(now)
         {
@@ -85,7 +86,7 @@ impl<T> Resequencer<T> {
             }
             Role::Open { next } => {
                 let lag =
-                    if self.config.hold_handshake { path.terms().lag } else { Duration::ZERO };
+                    if self.config.hold_handshake { path.terms(true).lag } else { Duration::ZERO };
                 flow.open(token, next, octets, lag, now, &mut self.outlet);
             }
             Role::Data { .. } | Role::Acknowledgement | Role::Close => {
@@ -130,7 +131,8 @@ impl<T> Resequencer<T> {
         let Some(flow) = self.flows.peek_mut(&key) else { return self.waits.pop_first().is_some() };
         let released = flow.give_up(now, &mut self.outlet);
         self.outlet.counters.over_budget += released as u64;
-        let path = self.paths.get_or_insert_mut(key.path(), PathModel::new);
+        let path =
+            self.paths.get_or_insert_mut(key.path(), || PathModel::new(self.config.always_hold));
         settle(key, flow, path, &self.config, now, &mut self.waits, &mut self.outlet);
         true
     }
@@ -144,7 +146,9 @@ impl<T> Resequencer<T> {
                 self.waits.pop_first();
                 continue;
             };
-            let path = self.paths.get_or_insert_mut(key.path(), PathModel::new);
+            let path = self
+                .paths
+                .get_or_insert_mut(key.path(), || PathModel::new(self.config.always_hold));
             settle(key, flow, path, &self.config, now, &mut self.waits, &mut self.outlet);
         }
     }
@@ -210,7 +214,7 @@ fn settle<T>(
     waits: &mut BTreeSet<(Instant, Flow)>,
     outlet: &mut Outlet<T>,
 ) {
-    let terms = path.update(config.max_hold, now);
+    let terms = path.update(config.max_hold, flow.resends(), now);
     let next = flow.release(&terms, now, outlet);
     if next != flow.deadline {
         if let Some(former) = flow.deadline {

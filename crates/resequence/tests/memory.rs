@@ -58,9 +58,14 @@ impl Counted {
     }
 }
 
+/// Returns a configuration that holds packets for every sender.
+fn holding() -> Config {
+    Config { always_hold: true, ..Config::default() }
+}
+
 #[test]
 fn ten_thousand_flows_that_hold_packets_take_less_than_64_mib() {
-    let mut counted = Counted::new(Config::default());
+    let mut counted = Counted::new(holding());
     let flows = 0..10_000_u32;
     for n in flows.clone() {
         counted.packet(n, Role::Open { next: 0 });
@@ -90,7 +95,7 @@ fn ten_thousand_flows_that_hold_packets_take_less_than_64_mib() {
 /// At the limit of all gaps, the flows that were idle for longest are forgotten.
 #[test]
 fn ten_thousand_flows_full_of_gaps_take_less_than_64_mib() {
-    let config = Config { max_flows: 10_000, ..Config::default() };
+    let config = Config { max_flows: 10_000, ..holding() };
     let mut counted = Counted::new(config);
     for n in 0..10_000 {
         for packet in 0..1000_u64 {
@@ -105,7 +110,7 @@ fn ten_thousand_flows_full_of_gaps_take_less_than_64_mib() {
 /// A part of a gap is sent again, and the part before it never arrives.
 #[test]
 fn a_flow_with_a_hole_before_a_retransmission_forgets_its_gaps() {
-    let mut counted = Counted::new(Config::default());
+    let mut counted = Counted::new(holding());
     counted.packet(1, Role::Open { next: 0 });
     counted.pass(Duration::from_millis(100));
     counted.packet(1, Role::Acknowledgement);

@@ -2,6 +2,7 @@
 
 mod budget;
 mod decode;
+mod harm;
 mod hostile;
 mod learning;
 mod order;

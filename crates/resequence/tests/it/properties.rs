@@ -168,14 +168,18 @@ fn configs() -> impl Strategy<Value = Config> {
         prop::sample::select(&[0, 1, 5, 32_768, 32_768]),
         prop::sample::select(&[0, 1, 3, 65_536]),
         prop::sample::select(&[0, 1, 4096]),
+        prop::sample::select(&[true, true, true, false]),
     )
-        .prop_map(|(max_hold, budget, max_packets, max_flows, max_paths)| Config {
-            max_hold,
-            budget,
-            max_packets,
-            max_flows,
-            max_paths,
-            ..Config::default()
+        .prop_map(|(max_hold, budget, max_packets, max_flows, max_paths, always_hold)| {
+            Config {
+                max_hold,
+                budget,
+                max_packets,
+                max_flows,
+                max_paths,
+                always_hold,
+                ..Config::default()
+            }
         })
 }
 
@@ -345,7 +349,7 @@ proptest! {
         longest_ms in 5..250_u64, flows in flows(4), sent in vec(sent(), 1..400), loses: bool,
     ) {
         let longest = ms(longest_ms);
-        let mut checked = Checked::new(Config::default(), true);
+        let mut checked = Checked::new(Config { always_hold: true, ..Config::default() }, true);
         show(&mut checked, longest);
         let mut next: Vec<u64> = flows.iter().map(|numbers| open(&mut checked, numbers)).collect();
         // Flow, first number and role of each packet, by its arrival.
@@ -403,6 +407,7 @@ fn a_million_hostile_flows_stay_within_the_limits() {
         max_paths: 50,
         max_packets: 2000,
         budget: 3_000_000,
+        always_hold: true,
         ..Config::default()
     };
     let mut checked = Checked::new(config, true);

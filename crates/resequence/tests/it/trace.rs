@@ -37,7 +37,13 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
+    /// A resequencer that holds packets for every sender.
     pub(crate) fn new(config: Config) -> Self {
+        Self::as_configured(Config { always_hold: true, ..config })
+    }
+
+    /// A resequencer that holds packets as configured.
+    pub(crate) fn as_configured(config: Config) -> Self {
         let resequencer = Resequencer::new(config);
         Self { resequencer, now: Instant::ZERO, flow: tcp(1), stamped: false }
     }

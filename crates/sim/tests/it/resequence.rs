@@ -19,7 +19,7 @@ fn ms(ms: u64) -> Duration {
 
 /// Bounds with a maximum hold of `hold` milliseconds.
 fn bounds(hold: u64) -> Resequence {
-    Resequence { max_hold: ms(hold), ..Resequence::default() }
+    Resequence { max_hold: ms(hold), always_hold: true, ..Resequence::default() }
 }
 
 /// A link of infinite rate.
