@@ -58,7 +58,8 @@ fn link_archives(directory: &Path) -> Result<(), String> {
             return Err(format!("{} cannot be linked", elf.display()));
         }
     }
-    println!("cargo:rustc-link-search=native={}", directory.display());
+    // For programs only: a dependent shared object, such as the Python module, gets a plain search path, too.
+    println!("cargo:rustc-link-arg-bins=-L{}", directory.display());
     Ok(())
 }
 
