@@ -17,6 +17,7 @@
 # make uninstall   removes them
 # make packages    a .deb, a .rpm, a tarball and the bill of materials: target/packages
 # make packages-check   installs and removes each in new Debian systems without a network: root
+# make python-packages  the manylinux wheel and the sdist, tried in new environments: target/packages
 # make crates-check     packs each crate as for crates.io
 # make test-aarch64     the engine's tests for aarch64, by QEMU
 # make claims      what races must show against this machine's kernel: root, an hour and a quarter
@@ -41,7 +42,8 @@ export CARGO PYTHON FUZZ_SECONDS FUZZ_SEED PREFIX DESTDIR SYSCONFDIR PROFILE ARC
 
 .PHONY: demo demo-race build release-pgo bpf-tools test test-tools lint msrv deny python python-tools \
     python-wheel python-test python-lint notebooks fuzz hostile packetdrill packetdrill-tools bench claims \
-    validation reproduce reproduce-quick install uninstall packages packages-check crates-check test-aarch64
+    validation reproduce reproduce-quick install uninstall packages packages-check \
+    python-packages crates-check test-aarch64
 
 demo: bpf-tools build
 	@$(UNRUFFLED) compare --report unruffled-few-late.html
@@ -69,6 +71,10 @@ packages: bpf-tools
 
 packages-check:
 	@scripts/packages-check.sh
+
+python-packages:
+	@scripts/python.sh packages
+	@scripts/python.sh packages-check
 
 crates-check:
 	@scripts/crates-check.sh

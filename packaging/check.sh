@@ -15,7 +15,7 @@ fail() {
 
 # Every path of the system with its type, mode, size and target, except what a package manager writes down.
 list_files() {
-    find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path "$work" -o -path "$file" \
+    find / /run -xdev \( -path /proc -o -path /sys -o -path /dev -o -path "$work" -o -path "$file" \
         -o -path /var/lib/dpkg -o -path /var/log/dpkg.log -o -path /var/lib/rpm -o -path /usr/lib/sysimage \
         -o -path /var/cache/ldconfig -o -path /root/.rpmdb \) -prune -o -printf '%p %y %m %s %l\n' |
         awk '{ if ($2 == "d") $4 = ""; print }' | sort

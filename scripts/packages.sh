@@ -6,7 +6,7 @@
 #   scripts/packages.sh build     builds the command and the packages
 #
 #   PROFILE   the cargo profile (release); another one is for trying the packages
-#   ARCH      the architecture as Rust names it (this machine's); with aarch64, scripts/aarch64.sh is used
+#   ARCH      the architecture as Rust names it: this machine's, which is the default, or aarch64
 #
 # The command has the kernel's part, so this ends with an error where that cannot be built.
 . "$(dirname "$0")/lib.sh"
@@ -20,6 +20,13 @@ out=$target/packages
 triple=$ARCH-unknown-linux-gnu
 # cargo-deb and cargo-generate-rpm read target/release of Cargo.toml as this folder.
 staging=$target/$triple/release/staging
+case $ARCH in
+"$(uname -m)" | aarch64) ;;
+*)
+    echo "ARCH=$ARCH: expected $(uname -m) or aarch64" >&2
+    exit 2
+    ;;
+esac
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml)
 # The same sources give the same bytes.
 : "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct 2>/dev/null || date +%s)}"
@@ -28,6 +35,7 @@ export SOURCE_DATE_EPOCH
 install_tools() {
     "$CARGO" install -q --locked --root "$tools" "cargo-deb@$DEB_VERSION" \
         "cargo-generate-rpm@$RPM_VERSION" "cargo-cyclonedx@$CYCLONEDX_VERSION"
+    [ "$ARCH" = "$(uname -m)" ] || scripts/aarch64.sh tools
 }
 
 # The libraries that the command is linked with statically and that are no Rust packages.
@@ -100,20 +108,40 @@ build_command() {
         echo "missing: clang for BPF, make, pkg-config, libelf or zlib: packages need the kernel's part" >&2
         exit 1
     fi
+    folder=$PROFILE
+    [ "$PROFILE" != dev ] || folder=debug
     # shellcheck disable=SC2086 # $features is two words
-    "$CARGO" build --profile "$PROFILE" --locked -p unruffled $features
-    BINARY=$target/$PROFILE/unruffled
-    export BINARY
+    set -- "$CARGO" build --profile "$PROFILE" --locked -p unruffled $features
+    case $ARCH in
+    "$(uname -m)")
+        "$@"
+        BINARY=$target/$folder/unruffled
+        ;;
+    aarch64)
+        scripts/aarch64.sh with "$@" --target "$triple"
+        BINARY=$target/$triple/$folder/unruffled
+        RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu"
+        ;;
+    esac
+    export BINARY RUNNER
+}
+
+dpkg_architecture() {
+    case $ARCH in
+    aarch64) echo arm64 ;;
+    x86_64) echo amd64 ;;
+    *) echo "$ARCH" ;;
+    esac
 }
 
 build() {
-    case $ARCH in
-    "$(uname -m)") build_command ;;
-    *) eval "$(scripts/"$ARCH".sh build)" ;;
-    esac
+    build_command
     stage
     mkdir -p "$out"
-    rm -f "$out"/*
+    for kind in tar.gz rpm cdx.json; do
+        rm -f "$out"/unruffled-*"$ARCH"*."$kind"
+    done
+    rm -f "$out"/unruffled_*_"$(dpkg_architecture)".deb
     make_tarball
     cp "$staging"/unruffled.cdx.json "$out/unruffled-$version-$ARCH.cdx.json"
     "$tools"/bin/cargo-deb -q -p unruffled --no-build --no-strip --deb-revision 1 \

@@ -8,15 +8,22 @@ use tempfile::TempDir;
 
 const UNRUFFLED: &str = env!("CARGO_BIN_EXE_unruffled");
 
-/// Runs scripts/install.sh for files below `root`.
-fn install(root: &TempDir, verb: &str, prefix: &str) -> Output {
+/// Returns scripts/install.sh for the command of this build.
+fn script() -> Command {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/install.sh");
     let mut command = Command::new(script);
-    command.arg(verb).env("DESTDIR", root.path()).env("PREFIX", prefix).env("BINARY", UNRUFFLED);
-    for variable in ["SYSCONFDIR", "UNITDIR", "ZSHDIR", "RUNNER", "PROFILE"] {
+    for variable in ["DESTDIR", "PREFIX", "SYSCONFDIR", "UNITDIR", "ZSHDIR", "RUNNER", "PROFILE"] {
         command.env_remove(variable);
     }
-    let output = command.output().expect("sh runs");
+    command.env("BINARY", UNRUFFLED);
+    command
+}
+
+/// Runs scripts/install.sh for files below `root`.
+fn install(root: &TempDir, verb: &str, prefix: &str) -> Output {
+    let mut command = script();
+    let output = command.arg(verb).env("DESTDIR", root.path()).env("PREFIX", prefix).output();
+    let output = output.expect("sh runs");
     assert!(output.status.success(), "{output:?}");
     output
 }
@@ -105,33 +112,37 @@ fn settings_of_an_administrator_are_kept() {
 /// The command lines of the units are valid, with the flags and the settings of today.
 #[test]
 fn units_run_the_installed_command_with_the_installed_settings() {
+    // Without DESTDIR, so that systemd finds the command where the units say.
     let root = tempfile::tempdir().expect("a folder");
-    install(&root, "install", "/usr");
+    let prefix = root.path().join("usr");
+    let settings = root.path().join("etc");
+    let script =
+        script().arg("install").env("PREFIX", &prefix).env("SYSCONFDIR", &settings).output();
+    assert!(script.as_ref().is_ok_and(|output| output.status.success()), "{script:?}");
+    let command = prefix.join("bin/unruffled").display().to_string();
+    let settings = settings.join("unruffled.toml").display().to_string();
     let units = ["unruffled.service", "unruffled-resequence.service"]
-        .map(|name| root.path().join("usr/lib/systemd/system").join(name));
+        .map(|name| prefix.join("lib/systemd/system").join(name));
     for unit in &units {
         let text = fs::read_to_string(unit).expect("is installed");
         let lines = text.lines().filter(|line| line.starts_with("Exec"));
-        let commands: Vec<&str> =
-            lines.filter_map(|line| line.split_once('=')).map(|l| l.1).collect();
-        assert!(!commands.is_empty(), "{text}");
-        for command in commands {
-            let words: Vec<&str> = command.split(' ').collect();
-            assert_eq!(words[0], "/usr/bin/unruffled", "{command}");
+        let lines: Vec<&str> =
+            lines.filter_map(|line| line.split_once('=')).map(|(_, value)| value).collect();
+        assert!(!lines.is_empty(), "{text}");
+        for line in lines {
+            let words: Vec<&str> = line.split(' ').collect();
+            assert_eq!(words[0], command, "{line}");
             let help = Command::new(UNRUFFLED).args(&words[1..]).arg("--help").output();
-            let help = help.expect("runs");
-            assert!(help.status.success(), "{command}: {help:?}");
-            let settings = words.iter().skip_while(|word| **word != "--config").nth(1);
-            assert!(settings.is_none_or(|path| *path == "/etc/unruffled.toml"), "{command}");
+            assert!(help.as_ref().is_ok_and(|help| help.status.success()), "{line}: {help:?}");
+            let config = words.iter().skip_while(|word| **word != "--config").nth(1);
+            assert!(config.is_none_or(|path| **path == settings), "{line}");
         }
+        assert!(text.contains(&format!("--config {settings}\n")), "{text}");
     }
-    let mut verify = Command::new("systemd-analyze");
-    verify.arg("verify").arg("--man=no").arg(format!("--root={}", root.path().display()));
-    match verify.args(&units).output() {
+    match Command::new("systemd-analyze").args(["verify", "--man=no"]).args(&units).output() {
         Err(_) => eprintln!("skipped: no systemd-analyze"),
         Ok(output) => {
             let printed = String::from_utf8_lossy(&output.stderr);
-            // Units of the system are not below the folder.
             let faults: Vec<_> =
                 printed.lines().filter(|line| line.contains("unruffled")).collect();
             assert!(faults.is_empty(), "{printed}");
