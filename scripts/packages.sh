@@ -38,12 +38,15 @@ install_tools() {
     [ "$ARCH" = "$(uname -m)" ] || scripts/aarch64.sh tools
 }
 
-# The libraries that the command is linked with statically and that are no Rust packages.
-add_archives() {
+# Adds to the bill of materials on standard input the libraries that are linked statically and are no Rust
+# packages, and removes this folder's path from it.
+complete_bill() {
     elf=$(pkg-config --modversion libelf) zlib=$(pkg-config --modversion zlib) python3 -c '
 import json, os, sys
-bill = json.load(sys.stdin)
-for name, key, licence in [("elfutils", "elf", "LGPL-3.0-or-later OR GPL-2.0-or-later"), ("zlib", "zlib", "Zlib")]:
+bill = json.loads(sys.stdin.read().replace(f"path+file://{os.getcwd()}/", "path:"))
+for name, key, licence in [
+    ("elfutils", "elf", "LGPL-3.0-or-later OR GPL-2.0-or-later"), ("zlib", "zlib", "Zlib"),
+]:
     version = os.environ[key]
     reference = f"pkg:generic/{name}@{version}"
     bill["components"].append({
@@ -57,10 +60,10 @@ json.dump(bill, sys.stdout, indent=1, sort_keys=True)'
 write_bill() {
     # The tool writes a file beside each Cargo.toml of the workspace.
     name=unruffled-bill-of-materials
+    trap 'rm -f crates/*/$name.json xtask/$name.json' EXIT
     "$tools"/bin/cargo-cyclonedx cyclonedx -qq --manifest-path crates/cli/Cargo.toml --format json \
         --spec-version 1.5 --features bpf --target "$triple" --override-filename $name
-    add_archives <crates/cli/$name.json >"$1"
-    rm -f crates/*/$name.json xtask/$name.json
+    complete_bill <crates/cli/$name.json >"$1"
 }
 
 # Fills $staging with the files of the packages.

@@ -52,20 +52,29 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 
 /// Writes all files below `folder`.
 fn write_all(folder: &Path) -> Result<(), (PathBuf, io::Error)> {
-    let mut command = Cli::command().disable_help_subcommand(true);
+    let mut command = shown_command();
+    for (shell, file) in COMPLETIONS {
+        let mut text = Vec::new();
+        clap_complete::generate(shell, &mut command.clone(), "unruffled", &mut text);
+        write(folder.join(file), &text)?;
+    }
+    command = command.disable_help_subcommand(true);
     command.build();
-    let pages = std::iter::once(&command)
-        .chain(command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()));
-    for page in pages {
+    for page in std::iter::once(&command).chain(command.get_subcommands()) {
         let name = page.get_display_name().unwrap_or_else(|| page.get_name());
         write(folder.join(MAN_FOLDER).join(format!("{name}.1")), &man_page(page))?;
     }
-    for (shell, file) in COMPLETIONS {
-        let mut text = Vec::new();
-        clap_complete::generate(shell, &mut Cli::command(), "unruffled", &mut text);
-        write(folder.join(file), &text)?;
-    }
     Ok(())
+}
+
+/// Returns the command line without hidden subcommands, which completions would offer.
+fn shown_command() -> Command {
+    let whole = Cli::command();
+    let shown = whole.get_subcommands().filter(|subcommand| !subcommand.is_hide_set());
+    Command::new("unruffled")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(whole.get_about().cloned().unwrap_or_default())
+        .subcommands(shown.cloned())
 }
 
 /// Returns the man page of the command or of a subcommand.

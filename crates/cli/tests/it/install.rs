@@ -80,6 +80,9 @@ fn every_subcommand_has_a_man_page_and_completions() {
             assert!(completion.contains(name.as_str()), "{name}");
         }
     }
+    for completion in &completions {
+        assert!(!completion.contains("resequence-worker"), "a hidden subcommand");
+    }
     let pages = files(&share.join("man/man1")).len();
     assert_eq!(pages, subcommands.len() + 1, "hidden subcommands have no page");
     assert!(read("man/man1/unruffled-attach.1").contains("/etc/unruffled.toml"));
