@@ -85,7 +85,7 @@ deb)
     dpkg -r unruffled
     same_kernel "after the removal"
     [ -e /etc/unruffled.toml ] || fail "a removal loses settings"
-    ! command -v unruffled >/dev/null || fail "the command is not removed"
+    [ ! -e /usr/bin/unruffled ] || fail "the command is not removed"
     dpkg -P unruffled
     ! dpkg -s unruffled 2>/dev/null || fail "dpkg still has it"
     same "after the purge"
@@ -105,7 +105,7 @@ rpm)
     grep -q "by hand" /etc/unruffled.toml || fail "an upgrade loses settings"
     is_default || fail "an upgrade detaches"
     rpm -e unruffled
-    ! command -v unruffled >/dev/null || fail "the command is not removed"
+    [ ! -e /usr/bin/unruffled ] || fail "the command is not removed"
     # rpm keeps settings that were changed.
     rm /etc/unruffled.toml.rpmsave
     same "after the removal"

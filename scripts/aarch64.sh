@@ -78,7 +78,6 @@ with)
     ;;
 test)
     install_tools
-    # The tests of memory and of time count this machine's work, which an emulator changes.
     with_settings "$CARGO" test --locked --target $TRIPLE -p unruffled-units -p unruffled-lateness \
         -p unruffled-tcp -p unruffled-resequence
     ;;

@@ -7,6 +7,7 @@
 #
 #   PROFILE   the cargo profile (release); another one is for trying the packages
 #   ARCH      the architecture as Rust names it: this machine's, which is the default, or aarch64
+#   BINARY    the command, if it is built already
 #
 # The command has the kernel's part, so this ends with an error where that cannot be built.
 . "$(dirname "$0")/lib.sh"
@@ -59,11 +60,10 @@ json.dump(bill, sys.stdout, indent=1, sort_keys=True)'
 # Writes the bill of materials of the command to the file $1.
 write_bill() {
     # The tool writes a file beside each Cargo.toml of the workspace.
-    name=unruffled-bill-of-materials
-    trap 'rm -f crates/*/$name.json xtask/$name.json' EXIT
+    trap 'rm -f crates/*/unruffled-bill.json xtask/unruffled-bill.json' EXIT
     "$tools"/bin/cargo-cyclonedx cyclonedx -qq --manifest-path crates/cli/Cargo.toml --format json \
-        --spec-version 1.5 --features bpf --target "$triple" --override-filename $name
-    complete_bill <crates/cli/$name.json >"$1"
+        --spec-version 1.5 --features bpf --target "$triple" --override-filename unruffled-bill
+    complete_bill <crates/cli/unruffled-bill.json >"$1"
 }
 
 # Fills $staging with the files of the packages.
@@ -138,7 +138,7 @@ dpkg_architecture() {
 }
 
 build() {
-    build_command
+    [ -n "${BINARY:-}" ] || build_command
     stage
     mkdir -p "$out"
     for kind in tar.gz rpm cdx.json; do

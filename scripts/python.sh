@@ -82,7 +82,7 @@ packages() {
     # maturin finds zig by the interpreter of its environment.
     PATH=$tools/bin:$PATH VIRTUAL_ENV=$tools "$tools"/bin/maturin build -q --profile "$PROFILE" --locked --zig \
         --compatibility $MANYLINUX --auditwheel check --target-dir "$target"/python/zig --out "$out"
-    "$tools"/bin/maturin sdist -q --out "$out"
+    "$tools"/bin/maturin sdist --out "$out"
     "$tools"/bin/twine check --strict "$out"/unruffled-*.whl "$out"/unruffled-*[0-9].tar.gz
 }
 
