@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import unruffled
-
 from conftest import Command
 
 INSTALLED = Path(sys.executable).with_name("unruffled")
@@ -71,7 +70,8 @@ def test_a_closed_standard_output_is_refused():
 
 def test_ctrl_c_ends_it(tmp_path):
     grid = tmp_path / "grid.toml"
-    grid.write_text('scenario = "rr-3"\nvariants = ["sack"]\nseeds = 1000000\n[grid]\ntcp.window = [3]\n')
+    runs = "seeds = 1000000\n[grid]\ntcp.window = [3]\n"
+    grid.write_text('scenario = "rr-3"\nvariants = ["sack"]\n' + runs)
     running = subprocess.Popen(
         [INSTALLED, "sweep", str(grid), "--no-store", "--duration", "1000 s"],
         stderr=subprocess.PIPE,
