@@ -13,6 +13,13 @@
 # make reproduce-quick   the same, quickly; fails if a claim that held no longer does
 # make bench       how fast this machine simulates, beside ns-2 where it is installed, and what senders cost
 # make release-pgo the release build with profile-guided optimisation: target/pgo/unruffled
+# make install     the command, man pages, completions and systemd units, after make build; PREFIX, DESTDIR
+# make uninstall   removes them
+# make packages    a .deb, a .rpm, a tarball and the bill of materials: target/packages
+# make packages-check   installs and removes each in new Debian systems without a network: root
+# make python-packages  the manylinux wheel and the sdist, tried in new environments: target/packages
+# make crates-check     packs each crate as for crates.io
+# make test-aarch64     the engine's tests for aarch64, by QEMU
 # make claims      what races must show against this machine's kernel: root, an hour and a quarter
 # make validation  goodput of the simulator beside that of real packets: root, forty minutes
 #
@@ -27,7 +34,7 @@ UNRUFFLED := "$(CARGO_TARGET_DIR)"/release/unruffled
 # The arguments that build the kernel's congestion control. A recipe's shell runs the script, so it sees
 # tools which an earlier rule has installed.
 FEATURES := $$(scripts/features.sh)
-export CARGO PYTHON FUZZ_SECONDS FUZZ_SEED
+export CARGO PYTHON FUZZ_SECONDS FUZZ_SEED PREFIX DESTDIR SYSCONFDIR PROFILE ARCH
 
 # Rules that fetch tools come before rules that build with them, on any number of jobs; cargo and the
 # rules use all cores by themselves.
@@ -35,7 +42,8 @@ export CARGO PYTHON FUZZ_SECONDS FUZZ_SEED
 
 .PHONY: demo demo-race build release-pgo bpf-tools test test-tools lint msrv deny python python-tools \
     python-wheel python-test python-lint notebooks fuzz hostile packetdrill packetdrill-tools bench claims \
-    validation reproduce reproduce-quick
+    validation reproduce reproduce-quick install uninstall packages packages-check \
+    python-packages crates-check test-aarch64
 
 demo: bpf-tools build
 	@$(UNRUFFLED) compare --report unruffled-few-late.html
@@ -50,6 +58,29 @@ build:
 
 release-pgo:
 	@scripts/release-pgo.sh
+
+install:
+	@scripts/install.sh install
+
+uninstall:
+	@scripts/install.sh uninstall
+
+packages: bpf-tools
+	@scripts/packages.sh tools
+	@scripts/packages.sh build
+
+packages-check:
+	@scripts/packages-check.sh
+
+python-packages:
+	@scripts/python.sh packages
+	@scripts/python.sh packages-check
+
+crates-check:
+	@scripts/crates-check.sh
+
+test-aarch64:
+	@scripts/aarch64.sh test
 
 bpf-tools:
 	@scripts/bpf-tools.sh

@@ -7,6 +7,8 @@
 #   scripts/python.sh test         installs that wheel and runs python/tests
 #   scripts/python.sh lint         runs ruff and mypy
 #   scripts/python.sh notebooks    builds a release and runs python/examples in full
+#   scripts/python.sh packages     builds the manylinux wheel and the sdist into target/packages
+#   scripts/python.sh packages-check    installs both in new environments and runs the command
 #
 # Without Python 3.11, or without what is fetched for it, each prints that it is skipped.
 . "$(dirname "$0")/lib.sh"
@@ -64,6 +66,55 @@ install_wheel() {
         --force-reinstall "$1"/*.whl
 }
 
+# Tools of the packages. Zig links with the symbols of an old glibc, so that the wheel is for most systems.
+PACKAGE_TOOLS="maturin==1.16.0 ziglang==0.15.2 twine==6.2.0"
+MANYLINUX=manylinux_2_17
+
+packages() {
+    : "${PROFILE:=release}"
+    tools=$target/python/packages
+    [ -e "$tools"/bin/python ] || "$PYTHON" -m venv "$tools"
+    # shellcheck disable=SC2086 # one word for each requirement
+    "$tools"/bin/python -m pip install -q --disable-pip-version-check $PACKAGE_TOOLS
+    out=$target/packages
+    mkdir -p "$out"
+    rm -f "$out"/unruffled-*.whl "$out"/unruffled-*[0-9].tar.gz
+    # maturin finds zig by the interpreter of its environment.
+    PATH=$tools/bin:$PATH VIRTUAL_ENV=$tools "$tools"/bin/maturin build -q --profile "$PROFILE" --locked --zig \
+        --compatibility $MANYLINUX --auditwheel check --target-dir "$target"/python/zig --out "$out"
+    "$tools"/bin/maturin sdist --out "$out"
+    "$tools"/bin/twine check --strict "$out"/unruffled-*.whl "$out"/unruffled-*[0-9].tar.gz
+}
+
+# check_package FILE: installs it in a new environment, and runs the command and the package.
+check_package() {
+    folder=$(mktemp -d)
+    "$PYTHON" -m venv "$folder"/venv
+    "$folder"/venv/bin/python -m pip install -q --disable-pip-version-check "$1"
+    (
+        cd "$folder"
+        export XDG_CACHE_HOME="$folder"/cache
+        venv/bin/unruffled --version
+        venv/bin/unruffled compare rr-3 --seeds 1 --duration "2 s" --variants sack --no-report --json >by-command
+        venv/bin/python -m unruffled compare rr-3 --seeds 1 --duration "2 s" --variants sack --no-report \
+            --json >by-module
+        cmp by-command by-module
+        venv/bin/python -c 'import unruffled
+print(unruffled.compare("rr-3", ["sack"], seeds=1, duration="2 s"))'
+        status=0
+        venv/bin/unruffled compare --bogus 2>refused || status=$?
+        [ $status = 2 ] && [ "$(wc -l <refused)" = 1 ]
+    )
+    rm -rf "$folder"
+}
+
+packages_check() {
+    check_package "$target"/packages/unruffled-*.whl
+    # pip builds it with the release profile, which takes minutes.
+    CARGO_TARGET_DIR=$target/python/sdist CARGO_PROFILE_RELEASE_LTO=off \
+        CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 check_package "$target"/packages/unruffled-*[0-9].tar.gz
+}
+
 set -e
 case ${1-} in
 tools)
@@ -92,8 +143,10 @@ notebooks)
     install_wheel "$target"/python/release
     "$venv"/bin/python python/examples/execute.py
     ;;
+packages) packages ;;
+packages-check) packages_check ;;
 *)
-    echo "usage: scripts/python.sh tools|wheel|test|lint|notebooks" >&2
+    echo "usage: scripts/python.sh tools|wheel|test|lint|notebooks|packages|packages-check" >&2
     exit 2
     ;;
 esac

@@ -40,25 +40,28 @@ fn link_archives(directory: &Path) -> Result<(), String> {
             return Ok(());
         }
     }
-    if env::var_os("TARGET") != env::var_os("HOST") {
-        return Err("cross-compiled".to_owned());
-    }
-    let elf = archive("elf")?;
-    let zlib = archive("z")?;
+    let Some(compiler) = compiler() else {
+        return Err("cross-compiled without a C compiler of its own".to_owned());
+    };
+    let compiler = compiler.as_str();
+    let elf = archive(compiler, "elf")?;
+    let zlib = archive(compiler, "z")?;
     // zlib, and zstd since elfutils 0.189.
-    let needed: Vec<_> = needed().iter().map(|name| archive(name)).collect::<Result<_, _>>()?;
+    let needed: Vec<_> =
+        needed().iter().map(|name| archive(compiler, name)).collect::<Result<_, _>>()?;
     script(&directory.join("libz.a"), [&zlib])?;
     let group = || std::iter::once(&elf).chain(&needed).chain([&zlib]);
     script(&directory.join("libelf.a"), group())?;
-    if !can_be_linked(directory, &elf) {
+    if !can_be_linked(compiler, directory, &elf) {
         let added = directory.join("search_tree.o");
-        run(Command::new(compiler()).args(["-O2", "-fPIE", "-c", SEARCH_TREE, "-o"]).arg(&added))?;
+        run(Command::new(compiler).args(["-O2", "-fPIE", "-c", SEARCH_TREE, "-o"]).arg(&added))?;
         script(&directory.join("libelf.a"), group().chain([&added]))?;
-        if !can_be_linked(directory, &elf) {
+        if !can_be_linked(compiler, directory, &elf) {
             return Err(format!("{} cannot be linked", elf.display()));
         }
     }
-    println!("cargo:rustc-link-search=native={}", directory.display());
+    // For programs only: a dependent shared object, such as the Python module, gets a plain search path, too.
+    println!("cargo:rustc-link-arg-bins=-L{}", directory.display());
     Ok(())
 }
 
@@ -71,9 +74,9 @@ fn script<'a>(file: &Path, members: impl IntoIterator<Item = &'a PathBuf>) -> Re
 
 /// Returns whether a position-independent program can be linked with all of libelf and the additions of the
 /// script.
-fn can_be_linked(directory: &Path, elf: &Path) -> bool {
+fn can_be_linked(compiler: &str, directory: &Path, elf: &Path) -> bool {
     let source = directory.join("probe.c");
-    let mut linking = Command::new(compiler());
+    let mut linking = Command::new(compiler);
     linking.args(["-pie", "-Wl,--whole-archive"]).arg(elf).arg("-Wl,--no-whole-archive");
     linking.arg(&source).arg(directory.join("libelf.a")).arg("-o").arg(directory.join("probe"));
     fs::write(&source, "int main(void) { return 0; }\n").is_ok() && run(&mut linking).is_ok()
@@ -89,16 +92,23 @@ fn needed() -> Vec<String> {
 }
 
 /// Returns the path of a library's archive, as the compiler finds it.
-fn archive(name: &str) -> Result<PathBuf, String> {
+fn archive(compiler: &str, name: &str) -> Result<PathBuf, String> {
     let file = format!("lib{name}.a");
-    let printed = run(Command::new(compiler()).arg(format!("-print-file-name={file}")))?;
+    let printed = run(Command::new(compiler).arg(format!("-print-file-name={file}")))?;
     // If there is none, the compiler prints the bare name.
     let path = PathBuf::from(printed.trim());
     if path.is_absolute() { Ok(path) } else { Err(format!("{file} is not installed")) }
 }
 
-fn compiler() -> String {
-    env::var("CC").unwrap_or_else(|_| "cc".to_owned())
+/// Returns the C compiler for the target. Another machine's is named by `CC_` and the target with
+/// underscores, as for the crate cc.
+fn compiler() -> Option<String> {
+    let target = env::var("TARGET").unwrap_or_default();
+    let variable = format!("CC_{}", target.replace('-', "_"));
+    println!("cargo:rerun-if-env-changed={variable}");
+    let is_native = env::var("HOST").is_ok_and(|host| host == target);
+    let native = || is_native.then(|| env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
+    env::var(variable).ok().or_else(native)
 }
 
 /// Returns the output of a command, if it succeeds.

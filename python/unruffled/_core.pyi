@@ -545,6 +545,12 @@ def plan(
     The store is the file `store`, or the default one.
     """
 
+def command(arguments: list[str], again: list[str], has_stdout: bool) -> int:
+    """Run the command with these arguments, and return its exit status.
+
+    `again` is a command line that starts it in another process.
+    """
+
 def html_table(caption: str, heads: list[str], lines: list[list[str]]) -> str:
     """Write a table as HTML."""
 

@@ -39,6 +39,8 @@ impl From<GrowthArgument> for Growth {
 
 #[derive(Args)]
 pub(crate) struct AttachArguments {
+    #[command(flatten)]
+    pub(crate) config: crate::config::ConfigArgument,
     /// How the window grows between losses: as unruffled (cubic) or unruffled_bbr
     #[arg(long, value_enum, value_name = "GROWTH", default_value = "cubic")]
     growth: GrowthArgument,

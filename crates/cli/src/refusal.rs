@@ -1,6 +1,7 @@
 //! The line for a command line that Clap rejects: what is wrong, what was expected, and what may have been
 //! meant.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use clap::CommandFactory as _;
@@ -8,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use unruffled_scenario::BUILTIN;
 use unruffled_units::{did_you_mean, similar};
 
-use crate::Cli;
+use crate::{Cli, invocation};
 
 /// Returns the line for Clap's `error`.
 pub(crate) fn line(error: &clap::Error) -> String {
@@ -16,6 +17,32 @@ pub(crate) fn line(error: &clap::Error) -> String {
         expected(error).map_or(String::new(), |expected| format!(": expected {expected}"));
     let hint = meant(error).map_or(String::new(), |meant| did_you_mean(&meant));
     format!("{}{expected}{hint}", one_line(&problem(error)))
+}
+
+/// Returns what was expected of a value and what was found, or `None` for an error of another kind.
+pub(crate) fn reason(error: &clap::Error) -> Option<String> {
+    let found = strings(error, ContextKind::InvalidValue).join(" ");
+    let expected = match error.kind() {
+        ErrorKind::InvalidValue => {
+            let known = strings(error, ContextKind::ValidValue);
+            if known.is_empty() { "expected a value".to_owned() } else { one_of(&known) }
+        }
+        ErrorKind::ValueValidation => {
+            let source = std::error::Error::source(error).map(ToString::to_string);
+            source.unwrap_or_else(|| "expected another value".to_owned())
+        }
+        _ => return None,
+    };
+    let found =
+        if expected.contains("found ") { String::new() } else { format!(", found {found:?}") };
+    let hint = meant(error).map_or(String::new(), |meant| did_you_mean(&meant));
+    Some(format!("{expected}{found}{hint}"))
+}
+
+/// Returns the message that one of `known` was expected.
+pub(crate) fn one_of(known: &[impl AsRef<str>]) -> String {
+    let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+    format!("expected {}{}", if names.len() > 1 { "one of " } else { "" }, names.join(", "))
 }
 
 /// Returns what is wrong, from the kind of the error and its context.
@@ -119,13 +146,13 @@ fn subcommand(name: &str) -> Option<String> {
 
 /// Returns the flag of the given subcommand that is similar to `found`.
 fn flag(found: &str) -> Option<String> {
-    let mut given = std::env::args().skip(1);
+    let mut given = invocation::arguments().iter().map(|word| word.to_string_lossy());
     let commands = Cli::command();
-    let command = commands.find_subcommand(given.next()?)?;
+    let command = commands.find_subcommand(&*given.next()?)?;
     // Of several letters behind one dash, Clap names the first.
     let whole = given
         .find(|word| found.starts_with('-') && word.starts_with(found) && !word.starts_with("--"));
-    let found = whole.unwrap_or_else(|| found.to_owned());
+    let found = whole.map_or_else(|| found.to_owned(), Cow::into_owned);
     let word = found.trim_start_matches('-').split('=').next().unwrap_or_default();
     let flags: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
     similar(word, flags).map(|flag| format!("--{flag}"))

@@ -1,7 +1,7 @@
 //! `unruffled resequence`: puts arriving packets in order.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -29,6 +29,8 @@ const MIN_BUDGET: u64 = 256 << 10;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) config: crate::config::ConfigArgument,
     /// Put the packets to this host in order; the default
     #[arg(long, conflicts_with = "forward")]
     input: bool,
@@ -122,12 +124,12 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
         // Registration fails only for signals that cannot be caught, which these are not.
         let _ = signal_hook::flag::register(signal, Arc::clone(&signalled));
     }
-    let program = match std::env::current_exe() {
-        Ok(program) => program,
+    let again = match crate::invocation::again() {
+        Ok(again) => again,
         Err(error) => return crate::refuse(format!("resequence: this program's file: {error}")),
     };
     let worker = move || {
-        let mut command = Command::new(&program);
+        let mut command = again();
         command.arg("resequence-worker");
         command
     };

@@ -62,7 +62,7 @@ pub(crate) struct Arguments {
 }
 
 /// Python script that draws a Latin hypercube with SciPy. The Python package uses the same.
-const LATIN_SCRIPT: &str = include_str!("../../../python/unruffled/_latin.py");
+const LATIN_SCRIPT: &str = include_str!("sweep/latin.py");
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let (overrides, flags) = match overrides(arguments) {

@@ -4,6 +4,7 @@
 
 mod analysis;
 mod background;
+mod command;
 mod comparison;
 mod detector;
 mod error;
@@ -28,6 +29,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::analysis::{Analysis, analyze};
+    #[pymodule_export]
+    use super::command::command;
     #[pymodule_export]
     use super::comparison::{Comparison, compare, record, runs};
     #[pymodule_export]

@@ -7,6 +7,8 @@ mod analyze;
 mod cli;
 mod hints;
 #[cfg(target_os = "linux")]
+mod install;
+#[cfg(target_os = "linux")]
 mod interrupt;
 mod kept;
 #[cfg(target_os = "linux")]

@@ -44,6 +44,13 @@ fn an_invalid_grid_is_refused_in_one_line() {
     assert_eq!(files(&folder), ["grid.toml"], "nothing is left behind");
 }
 
+/// A crate's archive has no files of other folders.
+#[test]
+fn the_script_of_latin_hypercubes_is_that_of_the_python_package() {
+    let ours = include_str!("../../src/sweep/latin.py");
+    assert_eq!(ours, include_str!("../../../../python/unruffled/_latin.py"));
+}
+
 #[test]
 fn a_latin_hypercube_without_python_is_refused_with_what_was_expected() {
     let folder = tempfile::tempdir().expect("a folder for the test");

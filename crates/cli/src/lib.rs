@@ -1,11 +1,14 @@
-//! The command `unruffled`.
+//! The command `unruffled` as a library, for the programs that offer it: its own, and the Python package.
 
 mod analyze;
 mod bench;
 mod compare;
+mod config;
 #[cfg(target_os = "linux")]
 mod emulate;
+mod generate;
 mod interrupt;
+mod invocation;
 #[cfg(target_os = "linux")]
 mod kernel;
 mod number;
@@ -24,10 +27,14 @@ mod store;
 mod sweep;
 mod variants;
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use unruffled_lab::Error;
+
+pub use invocation::Invocation;
 
 /// TCP that keeps its speed when the network shuffles packets.
 #[derive(Parser)]
@@ -81,6 +88,9 @@ enum Command {
     Variants(variants::Arguments),
     /// Measure how fast this machine simulates
     Bench(bench::Arguments),
+    /// Write the man pages and shell completions into a folder
+    #[command(hide = true)]
+    Generate(generate::Arguments),
 }
 
 impl Command {
@@ -92,6 +102,17 @@ impl Command {
             return false;
         }
         true
+    }
+
+    /// Returns the path of the file with further settings, if there is one.
+    fn config(&self) -> Option<&Path> {
+        #[cfg(target_os = "linux")]
+        match self {
+            Self::Attach(arguments) => return arguments.config.path(),
+            Self::Resequence(arguments) => return arguments.config.path(),
+            _ => {}
+        }
+        None
     }
 }
 
@@ -136,27 +157,29 @@ fn print_notices(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", shown::shown(text, None));
 }
 
-fn main() -> ExitCode {
+/// Runs the command, and returns its exit status. A process runs it once.
+pub fn main(invocation: Invocation) -> ExitCode {
+    invocation.set_current();
     let mut command = Cli::command();
     if let Some(columns) = output::given_columns() {
         command = command.term_width(columns);
     }
-    let parsed = command.try_get_matches().and_then(|found| Cli::from_arg_matches(&found));
-    let cli = match parsed {
+    let cli = match parse(&command, invocation::arguments()) {
         Ok(cli) => cli,
         // Without any argument, the first steps are shown in place of an error.
-        Err(_) if std::env::args_os().len() < 2 => {
+        Err(_) if invocation::arguments().is_empty() => {
             print_notices(&start::text());
             return ExitCode::from(2);
         }
-        Err(error) if error.use_stderr() => {
+        Err(Unparsed::Settings(error)) => return refuse(error),
+        Err(Unparsed::Arguments(error)) if error.use_stderr() => {
             if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
                 print_notices(error.to_string().trim_end());
                 return ExitCode::from(2);
             }
             return refuse(refusal::line(&error));
         }
-        Err(error) => {
+        Err(Unparsed::Arguments(error)) => {
             // Help or version.
             let text = error.render();
             let (_, colour) = output::terminal();
@@ -164,7 +187,7 @@ fn main() -> ExitCode {
             return print(Printed::People(text));
         }
     };
-    if startup::stdout_is_closed() && cli.command.prints_results() {
+    if !invocation::has_stdout() && cli.command.prints_results() {
         return refuse(STDOUT_CLOSED);
     }
     match cli.command {
@@ -192,7 +215,36 @@ fn main() -> ExitCode {
         Command::Store(arguments) => store::main(&arguments),
         Command::Variants(arguments) => variants::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
+        Command::Generate(arguments) => generate::main(&arguments),
     }
+}
+
+/// Error of a command line.
+enum Unparsed {
+    /// The arguments are invalid, or they request the help or the version.
+    Arguments(clap::Error),
+    /// The file of `--config` is invalid.
+    Settings(unruffled_scenario::Error),
+}
+
+impl From<clap::Error> for Unparsed {
+    fn from(error: clap::Error) -> Self {
+        Self::Arguments(error)
+    }
+}
+
+/// Parses the arguments, with the settings of the file of `--config`.
+fn parse(command: &clap::Command, arguments: &[OsString]) -> Result<Cli, Unparsed> {
+    let parse = |arguments: &[OsString]| {
+        let name = OsString::from(command.get_name());
+        command.clone().try_get_matches_from(std::iter::once(&name).chain(arguments))
+    };
+    let matches = parse(arguments)?;
+    let cli = Cli::from_arg_matches(&matches)?;
+    let Some(path) = cli.command.config() else { return Ok(cli) };
+    let arguments = config::add_settings(command, arguments, &matches, path);
+    let matches = parse(&arguments.map_err(Unparsed::Settings)?)?;
+    Ok(Cli::from_arg_matches(&matches)?)
 }
 
 /// Writes to standard output. A reader that has closed the pipe is no error.
@@ -208,7 +260,7 @@ fn print_on(text: Printed) -> Result<ExitCode, ExitCode> {
         Printed::Json(text) => shown::json(&text),
         Printed::Data(text) => text,
     };
-    if startup::stdout_is_closed() {
+    if !invocation::has_stdout() {
         return Err(refuse(STDOUT_CLOSED));
     }
     let mut out = std::io::stdout();
