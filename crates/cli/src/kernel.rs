@@ -57,7 +57,7 @@ pub(crate) struct AttachArguments {
     all: bool,
     #[command(flatten)]
     namespace: NamespaceArguments,
-    /// Switch open connections, too, unless their program has chosen a congestion control
+    /// Switch open connections, too, unless their program has chosen another one than the default
     #[arg(long)]
     existing: bool,
 }
@@ -144,7 +144,8 @@ fn attach_once(arguments: &AttachArguments) -> Result<ExitCode, Error> {
     let default = arguments.default || (namespace.is_some() && cgroup.is_none());
     let existing = arguments.existing;
     if existing && !default && cgroup.is_none() {
-        let refusal = "attach: --existing: expected --all, --default, --netns, --pid or --cgroup with it";
+        let refusal =
+            "attach: --existing: expected --all, --default, --netns, --pid or --cgroup with it";
         return Ok(crate::refuse(refusal));
     }
     let place = match &namespace {
@@ -332,6 +333,7 @@ fn show_status(arguments: &StatusArguments) -> Result<ExitCode, Error> {
         let text = if arguments.json {
             let document = serde_json::json!({
                 "registered": is_registered,
+                "attached": unruffled_kernel::Attachments::read()?,
                 "interval_s": has_rates.then_some(status.interval.as_secs_f64()),
                 "connections": status.connections,
                 "ended": status.ended,
@@ -364,6 +366,7 @@ fn show_resequencer(
         let text = if arguments.json {
             let document = serde_json::json!({
                 "registered": false,
+                "attached": null,
                 "interval_s": null,
                 "connections": [],
                 "ended": 0,

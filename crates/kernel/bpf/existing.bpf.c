@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Switches open connections of one network namespace to the congestion control, and back. A
- * connection whose program has chosen a congestion control keeps it.
+ * connection whose program has chosen another congestion control than the default keeps it.
  */
 #include "linux.h"
 #include "chosen.h"
@@ -11,6 +11,12 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 /* Name of the congestion control, and cgroup of the connections (0: any). The loader sets both. */
 SET_BY_LOADER char control[16] = "unruffled";
 SET_BY_LOADER __u64 cgroup = 0;
+
+/*
+ * Default of the namespace before it was attached. A connection that was switched back counts as
+ * one whose program has chosen the default. The loader sets it before each run.
+ */
+char former_default[16] = "cubic";
 
 enum { MAX_DEPTH = 64 }; /* of cgroups */
 
@@ -76,6 +82,21 @@ static __always_inline bool is_in_cgroup(struct tcp_sock *tp)
 	return false;
 }
 
+/* Returns whether the program of a connection has chosen another one than the default. */
+static __always_inline bool has_choice(struct tcp_sock *tp)
+{
+	const struct tcp_congestion_ops *ops = BPF_CORE_READ(tp, inet_conn.icsk_ca_ops);
+	char name[16] = {};
+
+	if (!BPF_CORE_READ_BITFIELD(tp, inet_conn.icsk_ca_setsockopt))
+		return false;
+	BPF_CORE_READ_INTO(&name, ops, name);
+	for (__u32 i = 0; i < sizeof name; i++)
+		if (name[i] != former_default[i])
+			return true;
+	return false;
+}
+
 /* Writes an octet for each connection that is switched. */
 SEC("iter/tcp")
 int switch_over(struct bpf_iter__tcp *ctx)
@@ -90,9 +111,7 @@ int switch_over(struct bpf_iter__tcp *ctx)
 	if (!common)
 		return 0;
 	tp = connection(common);
-	if (!tp || BPF_CORE_READ_BITFIELD(tp, inet_conn.icsk_ca_setsockopt))
-		return 0;
-	if (is_unruffled(tp) || (cgroup && !is_in_cgroup(tp)))
+	if (!tp || is_unruffled(tp) || has_choice(tp) || (cgroup && !is_in_cgroup(tp)))
 		return 0;
 	former = bpf_sk_storage_get(&unruffled_prev, tp, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!former)

@@ -108,7 +108,7 @@ impl Connections {
         Ok(None)
     }
 
-    pub(crate) fn switch_over(&self) -> Result<usize, Error> {
+    pub(crate) fn switch_over(&self, _: &str) -> Result<usize, Error> {
         missing()
     }
 

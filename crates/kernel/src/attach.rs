@@ -6,7 +6,9 @@ use crate::existing::Connections;
 use crate::live::Live;
 use crate::namespace::{Identity, Target};
 use crate::state::{Cgroup, State, StateLock, seconds_since_1970};
-use crate::{Error, Growth, Registered, cgroup, defaults, namespace, object, pins, requirements, search};
+use crate::{
+    Error, Growth, Registered, cgroup, defaults, namespace, object, pins, requirements, search,
+};
 
 /// Options of [`attach`].
 #[derive(Clone, Debug, Default)]
@@ -20,8 +22,8 @@ pub struct Attachment {
     pub cgroup: Option<PathBuf>,
     /// Network namespace in place of the own one.
     pub namespace: Option<Target>,
-    /// Whether open connections are switched, too: those of the namespace, or those of the cgroup.
-    /// Connections whose program has chosen a congestion control keep it.
+    /// Whether open connections are switched, too: those of the namespace with `default`, otherwise those of
+    /// the cgroup. Connections whose program has chosen another congestion control than the default keep it.
     pub existing: bool,
 }
 
@@ -101,21 +103,33 @@ fn apply(
     if let Some(cgroup) = cgroup {
         attach_cgroup(cgroup, growth, state)?;
     }
+    if !attachment.default && !attachment.existing {
+        return Ok(0);
+    }
+    let live = Live::new()?;
+    let own = Identity::own(Some(&live))?;
     if attachment.default {
-        let own = Identity::own(Some(&Live::new()?))?;
         state.excluded.retain(|namespace| !namespace.matches(&own));
         defaults::make(growth, state, own)?;
     }
     if !attachment.existing {
         return Ok(0);
     }
-    let Some(cgroup) = cgroup else { return Connections::new(growth, None)?.switch_over() };
+    if attachment.default {
+        let connections = Connections::new(growth, None)?;
+        return connections.switch_over(&defaults::former(state, &own)?);
+    }
+    let inode = cgroup.map(cgroup::identity).transpose()?;
     // The programs of a cgroup may be in any namespace.
-    let connections = Connections::new(growth, Some(cgroup::identity(cgroup)?))?;
+    let connections = Connections::new(growth, inode)?;
     let mut switched = 0;
     for (_, namespace) in search::all() {
+        let switch = || {
+            let own = Identity::own(Some(&live))?;
+            connections.switch_over(&defaults::former(state, &own)?)
+        };
         // The process may lack the privileges to enter a namespace.
-        switched += namespace::inside(&namespace, || connections.switch_over()).unwrap_or(Ok(0))?;
+        switched += namespace::inside(&namespace, switch).unwrap_or(Ok(0))?;
     }
     Ok(switched)
 }

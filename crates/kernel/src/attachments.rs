@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::state::{DaemonLock, State};
-use crate::{Error, Growth};
+use crate::live::Live;
+use crate::state::{Cgroup, DaemonLock, State};
+use crate::{Error, Growth, cgroup};
 
 /// What is attached: where, since when, and how. Times are in seconds since 1970.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -52,12 +53,18 @@ pub struct AttachedCgroup {
 }
 
 impl Attachments {
-    /// Reads the list. Namespaces and cgroups that have ended may be in it.
+    /// Reads the list.
     ///
     /// # Errors
     /// If the state cannot be read.
     pub fn read() -> Result<Self, Error> {
-        let state = State::load()?;
+        let mut state = State::load()?;
+        // Without BPF programs, namespaces that have ended may be in the list.
+        if State::exists()
+            && let Ok(namespaces) = Live::new().and_then(|live| live.namespaces())
+        {
+            state.prune(&namespaces.all);
+        }
         let is_running = DaemonLock::is_held()?;
         let all = state.everywhere.map(|daemon| Everywhere {
             growth: daemon.growth,
@@ -69,7 +76,9 @@ impl Attachments {
             former: former.congestion_control,
             since: former.since,
         });
-        let cgroups = state.cgroups.into_iter().map(|cgroup| AttachedCgroup {
+        let exists =
+            |one: &Cgroup| cgroup::identity(&one.path).is_ok_and(|inode| inode == one.inode);
+        let cgroups = state.cgroups.into_iter().filter(exists).map(|cgroup| AttachedCgroup {
             path: cgroup.path,
             growth: cgroup.growth,
             since: cgroup.since,

@@ -44,6 +44,14 @@ pub(crate) fn make(growth: Growth, state: &mut State, namespace: Identity) -> Re
     namespace::set_sysctl(TIMESTAMPS_SYSCTL, TIMESTAMPS_OFF)
 }
 
+/// Returns the default that this thread's namespace had before it was attached.
+pub(crate) fn former(state: &State, namespace: &Identity) -> Result<String, Error> {
+    match state.former(namespace) {
+        Some(former) => Ok(former.congestion_control.clone()),
+        None => namespace::sysctl(CONTROL_SYSCTL),
+    }
+}
+
 /// Returns whether this thread's namespace has one of the congestion controls as its default.
 pub(crate) fn is_made() -> bool {
     namespace::sysctl(CONTROL_SYSCTL).is_ok_and(|control| is_ours(&control))
@@ -114,11 +122,12 @@ impl<'a> Former<'a> {
                 failure = failure.or(Some(error));
             }
         }
-        let is_live = |former: &FormerSettings| match &self.namespaces {
-            Some(live) => live.all.iter().any(|one| one.matches(&former.namespace)),
-            None => false,
+        // Namespaces may have ended since the search began.
+        let namespaces = self.live.and_then(|live| live.namespaces().ok()).unwrap_or_default();
+        let is_live = |former: &&FormerSettings| {
+            namespaces.all.iter().any(|one| one.matches(&former.namespace))
         };
-        let live = self.state.defaults.iter().filter(|former| is_live(former));
+        let live = self.state.defaults.iter().filter(is_live);
         let live: BTreeSet<u64> = live.map(|former| former.namespace.inode).collect();
         failure.map_or(Ok(&left & &live), Err)
     }

@@ -22,9 +22,8 @@ impl Events {
     /// Attaches the programs. Fails on kernels where BPF programs cannot trace functions.
     pub(crate) fn new() -> Result<Self, Error> {
         let object = load(open(EVENTS)?)?;
-        let link = |name| {
-            program(&object, name)?.attach().map_err(refused("tracing network namespaces"))
-        };
+        let link =
+            |name| program(&object, name)?.attach().map_err(refused("tracing network namespaces"));
         let links = [link("created")?, link("ended")?];
         let maps: Vec<_> = object.maps().filter(|map| map.name() == BUFFER).collect();
         let mut builder = RingBufferBuilder::new();

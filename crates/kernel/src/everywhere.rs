@@ -156,9 +156,8 @@ impl Daemon {
         self.pending.retain(|namespace, _| live.contains(namespace));
         let have_ended = self.served.len() < known;
         let now = Instant::now();
-        let is_due = |namespace: &&Identity| {
-            self.pending.get(namespace).is_none_or(|retry| retry.at <= now)
-        };
+        let is_due =
+            |namespace: &&Identity| self.pending.get(namespace).is_none_or(|retry| retry.at <= now);
         let new = live.difference(&self.served).filter(is_due);
         let mut new: BTreeMap<u64, Identity> = new.map(|one| (one.inode, *one)).collect();
         let mut round = Round::default();
@@ -188,20 +187,14 @@ impl Daemon {
     }
 
     /// Attaches these namespaces. Those that cannot be found are tried again later.
-    fn attach(
-        &mut self,
-        mut new: BTreeMap<u64, Identity>,
-        state: &mut State,
-        round: &mut Round,
-    ) {
+    fn attach(&mut self, mut new: BTreeMap<u64, Identity>, state: &mut State, round: &mut Round) {
         for (inode, file) in search::find(new.keys().copied().collect()) {
             let Some(identity) = new.get(&inode).copied() else { continue };
             let growth = self.coverage.growth;
             let live = &self.live;
             let connections = self.connections.as_ref();
-            let attached = namespace::inside(&file, || {
-                attach_own(growth, live, connections, identity, state)
-            });
+            let attached =
+                namespace::inside(&file, || attach_own(growth, live, connections, identity, state));
             match attached.and_then(|attached| attached) {
                 Ok(Some(switched)) => {
                     round.attached += 1;
@@ -276,7 +269,8 @@ fn attach_own(
         return Ok(None);
     }
     defaults::make(growth, state, expected)?;
-    connections.map_or(Ok(0), Connections::switch_over).map(Some)
+    let Some(connections) = connections else { return Ok(Some(0)) };
+    connections.switch_over(&defaults::former(state, &expected)?).map(Some)
 }
 
 fn acquire_daemon_lock() -> Result<DaemonLock, Error> {

@@ -4,7 +4,7 @@
 use std::io::Read as _;
 use std::path::PathBuf;
 
-use libbpf_rs::{Iter, MapCore as _, Object, OpenObject};
+use libbpf_rs::{Iter, MapCore as _, MapFlags, Object, OpenObject};
 
 use crate::loading::{EXISTING, is_constants, load, open, program, refused};
 use crate::{Error, Growth, pins};
@@ -14,6 +14,9 @@ const WHAT: &str = "the iterator over open connections";
 /// Name of the map that stores the former congestion control of each switched connection.
 const FORMER: &str = "unruffled_prev";
 
+/// Octets of a congestion control's name, with its end.
+const NAME_OCTETS: usize = 16;
+
 /// Programs that switch connections.
 pub(crate) struct Connections(Object);
 
@@ -22,26 +25,28 @@ fn pin() -> PathBuf {
     pins::directory().join("switched")
 }
 
+/// Returns a name as the kernel stores it.
+fn padded(name: &str) -> [u8; NAME_OCTETS] {
+    let mut padded = [0; NAME_OCTETS];
+    let length = name.len().min(NAME_OCTETS - 1);
+    padded[..length].copy_from_slice(&name.as_bytes()[..length]);
+    padded
+}
+
 impl Connections {
     /// Loads the programs for a congestion control and for the connections of a cgroup, or of all. The former
     /// congestion controls outlive this process.
     pub(crate) fn new(growth: Growth, cgroup: Option<u64>) -> Result<Self, Error> {
         let mut object = open(EXISTING)?;
-        let mut maps = object.maps_mut();
-        let constants = maps.find(|map| is_constants(&map.name().to_string_lossy()));
-        if let Some(value) = constants.and_then(|mut map| {
+        for mut map in object.maps_mut() {
+            let is_constants = is_constants(&map.name().to_string_lossy());
             // The two constants of existing.bpf.c.
-            map.initial_value_mut().map(|value| {
-                let name = growth.control().as_bytes();
-                value.fill(0);
-                value[..name.len()].copy_from_slice(name);
-                value[16..24].copy_from_slice(&cgroup.unwrap_or_default().to_ne_bytes());
-                value.len()
-            })
-        }) {
-            debug_assert_eq!(value, 24);
+            if is_constants && let Some(value) = map.initial_value_mut() {
+                value[..NAME_OCTETS].copy_from_slice(&padded(growth.control()));
+                let cgroup = cgroup.unwrap_or_default();
+                value[NAME_OCTETS..][..8].copy_from_slice(&cgroup.to_ne_bytes());
+            }
         }
-        drop(maps);
         Self::with_pin(object)
     }
 
@@ -67,8 +72,13 @@ impl Connections {
         Ok(Self(object))
     }
 
-    /// Switches the open connections of this thread's network namespace, and returns their number.
-    pub(crate) fn switch_over(&self) -> Result<usize, Error> {
+    /// Switches the open connections of this thread's network namespace, and returns their number. Its default
+    /// was `former_default` before it was attached.
+    pub(crate) fn switch_over(&self, former_default: &str) -> Result<usize, Error> {
+        for map in self.0.maps().filter(|map| map.name().to_string_lossy().ends_with(".data")) {
+            let name = padded(former_default);
+            map.update(&0_u32.to_ne_bytes(), &name, MapFlags::ANY).map_err(refused(WHAT))?;
+        }
         self.run("switch_over")
     }
 

@@ -1,7 +1,7 @@
 //! Network namespaces: their identity, and work in another one.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
@@ -36,6 +36,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
+    #[cfg(bpf)]
     pub(crate) fn new(inode: u64, cookie: u64) -> Self {
         Self { inode, cookie: Some(cookie) }
     }
@@ -118,22 +119,22 @@ impl Target {
                 let found = format!("--netns {}: {}", name.display(), path.display());
                 (path, found)
             }
-            Self::Process(pid) => {
-                (format!("/proc/{pid}/ns/net").into(), format!("--pid {pid}: its namespace"))
-            }
+            Self::Process(pid) => (format!("/proc/{pid}/ns/net").into(), format!("--pid {pid}")),
         };
         let expected = match self {
             Self::Named(_) => "a name of `ip netns list`, or the path of a network namespace",
             Self::Process(_) => "the number of a process",
         };
-        let refusal = |reason: String| Error::Requirement {
-            found: format!("{found}: {reason}"),
-            expected,
-        };
+        let refusal =
+            |reason: String| Error::Requirement { found: format!("{found}: {reason}"), expected };
         // The path may lead to any file, such as a FIFO, which would block.
         let flags = OFlags::NONBLOCK.bits() as i32;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(&path);
-        let file = file.map_err(|reason| refusal(reason.to_string()))?;
+        let file = file.map_err(|reason| match (reason.kind(), self) {
+            (ErrorKind::NotFound, Self::Named(_)) => refusal("does not exist".to_owned()),
+            (ErrorKind::NotFound, Self::Process(_)) => refusal("no such process".to_owned()),
+            _ => refusal(reason.to_string()),
+        })?;
         match enter(&file, || ()) {
             Ok(()) => Ok(file),
             Err(Errno::INVAL) => Err(refusal("not a network namespace".to_owned())),

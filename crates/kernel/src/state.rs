@@ -166,11 +166,9 @@ impl State {
     /// Drops what concerns namespaces that have ended. Returns whether there was any.
     pub(crate) fn prune(&mut self, namespaces: &[Identity]) -> bool {
         let live: BTreeMap<_, _> = namespaces.iter().map(|live| (live.inode, live)).collect();
-        let is_live =
-            |one: &Identity| live.get(&one.inode).is_some_and(|live| live.matches(one));
-        let count = |state: &Self| {
-            state.defaults.len() + state.filters.len() + state.excluded.len()
-        };
+        let is_live = |one: &Identity| live.get(&one.inode).is_some_and(|live| live.matches(one));
+        let count =
+            |state: &Self| state.defaults.len() + state.filters.len() + state.excluded.len();
         let before = count(self);
         self.defaults.retain(|former| is_live(&former.namespace));
         self.filters.retain(|filters| is_live(&filters.namespace));
