@@ -10,7 +10,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, CWD, OFlags, StatxFlags, makedev, statx};
 
 use crate::namespace::OWN_NAMESPACE;
 
@@ -61,7 +61,7 @@ fn candidates() -> impl Iterator<Item = Candidate> {
         || Box::new(processes().filter_map(|process| link(process.join("ns/net")))),
         || Box::new(threads().filter_map(|thread| link(thread.join("ns/net")))),
         || Box::new(mounted_elsewhere()),
-        || Box::new(processes().flat_map(|process| entries(process.join("fd"))).filter_map(link)),
+        || Box::new(open_files()),
     ];
     stages.into_iter().flat_map(|stage| stage())
 }
@@ -96,6 +96,25 @@ fn link(path: PathBuf) -> Option<Candidate> {
 /// Parses the name of a network namespace, such as `net:[4026531840]`.
 fn inode(name: &str) -> Option<u64> {
     name.strip_prefix("net:[")?.strip_suffix(']')?.parse().ok()
+}
+
+/// Returns the open files of all processes that lead to namespaces.
+fn open_files() -> impl Iterator<Item = Candidate> {
+    let device = fs::metadata(OWN_NAMESPACE).ok().map(|own| own.dev());
+    let files = processes().flat_map(|process| entries(process.join("fd")));
+    files.filter_map(move |path| {
+        let target = fs::read_link(&path).ok()?;
+        if let Some(inode) = target.to_str().and_then(inode) {
+            return Some((inode, path));
+        }
+        // A file that was opened by a mount has the path of the mount, or of its remainder.
+        let has_path = target.is_absolute();
+        // Without synchronisation, a server that does not answer is not waited for.
+        let about = has_path
+            .then(|| statx(CWD, &path, AtFlags::STATX_DONT_SYNC, StatxFlags::INO).ok())??;
+        let is_namespace = device == Some(makedev(about.stx_dev_major, about.stx_dev_minor));
+        is_namespace.then_some((about.stx_ino, path))
+    })
 }
 
 /// Returns the mounts of network namespaces in mount namespaces other than the own one.

@@ -13,6 +13,7 @@ const FUNCTIONS: &str = "d=/proc/sys/net/ipv4
     settings() { echo $(nsenter --net=$1 cat $d/tcp_congestion_control $d/tcp_timestamps); }
     set_up() { nsenter --net=$1 sh -c \"echo $2 > $d/tcp_congestion_control; echo $3 > $d/tcp_timestamps\"; }
     until_so() { for n in $(seq 200); do \"$@\" && return; sleep 0.05; done; echo never: \"$@\"; }
+    sleeps() { [ \"$(cat /proc/$1/comm)\" = sleep ]; }
     is_served() { [ \"$(settings $1)\" = 'unruffled 0' ]; }
     begin() { $U attach --all \"$@\" > /run/log 2>&1 & daemon=$!; until_so [ -s /run/log ]; }
     state() { cat /run/unruffled/attached.json; }
@@ -31,7 +32,7 @@ fn every_namespace_is_attached_whatever_refers_to_it() {
     let printed = printed(&format!(
         "make() {{
             unshare --net sleep 60 & pids=\"$pids $!\"
-            until_so [ \"$(cat /proc/$!/comm)\" = sleep ]; of_process=/proc/$!/ns/net
+            until_so sleeps $!; of_process=/proc/$!/ns/net
             ip netns add $1-named
             touch /run/$1-elsewhere
             unshare --net mount --bind /proc/self/ns/net /run/$1-elsewhere
@@ -42,7 +43,7 @@ fn every_namespace_is_attached_whatever_refers_to_it() {
             touch /run/$1-open
             unshare --net mount --bind /proc/self/ns/net /run/$1-open
             sleep 60 < /run/$1-open & pids=\"$pids $!\" of_file=/proc/$!/fd/0
-            until_so [ \"$(cat /proc/$!/comm)\" = sleep ]
+            until_so sleeps $!
             umount -l /run/$1-open
             READY=/run/$1-thread {threads} > /dev/null 2>&1 & pids=\"$pids $!\"
             until_so [ -s /run/$1-thread ]

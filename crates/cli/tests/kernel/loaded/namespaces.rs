@@ -7,6 +7,7 @@ const FUNCTIONS: &str = "d=/proc/sys/net/ipv4
     settings() { echo $(nsenter --net=$1 cat $d/tcp_congestion_control $d/tcp_timestamps); }
     set_up() { nsenter --net=$1 sh -c \"echo $2 > $d/tcp_congestion_control; echo $3 > $d/tcp_timestamps\"; }
     until_so() { for n in $(seq 200); do \"$@\" && return; sleep 0.05; done; echo never: \"$@\"; }
+    sleeps() { [ \"$(cat /proc/$1/comm)\" = sleep ]; }
     is_served() { [ \"$(settings $1)\" = 'unruffled 0' ]; }\n";
 
 fn output(script_text: &str) -> std::process::Output {
@@ -19,7 +20,7 @@ fn one_namespace_is_attached_and_detached() {
     let output = output(
         "for name in red blue green; do ip netns add $name; set_up /run/netns/$name reno 2; done
         unshare --net sleep 60 & pid=$!
-        until_so [ \"$(cat /proc/$!/comm)\" = sleep ]
+        until_so sleeps $!
         set_up /proc/$pid/ns/net reno 2
         show() { for one in /run/netns/red /run/netns/blue /run/netns/green /proc/$pid/ns/net; do
             settings $one; done | tr '\\n' ,; echo; }
