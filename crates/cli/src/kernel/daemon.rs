@@ -62,6 +62,9 @@ fn first_line(coverage: Coverage, daemon: &Daemon, round: &Round) -> String {
         registration(daemon.registration()),
         count(round.total, "network namespace"),
     );
+    if !daemon.has_events() {
+        text += ", found by a look each 250 ms";
+    }
     if coverage.existing {
         text += &format!("; {} switched", count(round.switched, "open connection"));
     }

@@ -44,11 +44,12 @@ fn what_was_killed_at_a_random_moment_is_undone_by_detach() {
     kill_each("3");
 }
 
+/// `KILLS` sets another number than 100.
 #[test]
 #[ignore = "a measurement: several minutes"]
 fn what_was_killed_a_hundred_times_is_undone_by_detach() {
     let Some(_turn) = turn() else { return };
-    kill_each("100");
+    kill_each(&std::env::var("KILLS").unwrap_or_else(|_| "100".to_owned()));
 }
 
 fn kill_each(times: &str) {
