@@ -221,6 +221,18 @@ mod tests {
         assert_eq!(first.age, Some(Duration::from_millis(11_001)));
     }
 
+    #[test]
+    fn the_connections_of_one_namespace_are_kept() {
+        let mut other = record(2, 8_000, 10_001);
+        other.namespace = 7;
+        let mut sample = sample(10_000, vec![record(1, 5_000, 10_000), other]);
+        sample.others = 3;
+        sample.retain_namespace(7);
+        let status = sample.since(&sample);
+        assert_eq!(rates(&status), [(2, 0.0)]);
+        assert_eq!((status.connections[0].namespace, status.others), (7, 0));
+    }
+
     /// A burst of 100,000 octets shortly before the second sample counts over the whole interval.
     #[test]
     fn the_rate_of_a_new_connection_covers_the_whole_interval() {

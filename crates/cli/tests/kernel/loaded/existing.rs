@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt as _;
 use std::process::Command;
 
 use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
@@ -65,6 +66,16 @@ fn switches() {
         client_v6.write_all(&[0; 10_000]).expect("it is connected");
         let status: Value = serde_json::from_str(&command("status --json")).expect("JSON");
         assert_eq!(status["connections"].as_array().map(Vec::len), Some(5), "{status}");
+        let own = std::fs::metadata("/proc/self/ns/net").map(|own| own.ino()).expect("procfs");
+        assert_eq!(status["connections"][0]["namespace"], own, "{status}");
+        let pid = std::process::id();
+        let of_process = command(&format!("status --json --pid {pid}"));
+        assert_eq!(of_process.matches("\"peer\"").count(), 5, "{of_process}");
+        let of_another =
+            "ip netns add other && unruffled status --json --netns other; ip netns del other";
+        let of_another = Command::new("sh").args(["-c", of_another]).output().expect("a shell");
+        assert_eq!(text(&of_another).matches("\"peer\"").count(), 0, "{of_another:?}");
+        assert!(of_another.status.success(), "{of_another:?}");
         // A new connection, and one that chooses another congestion control now, are not switched back.
         let (new, _peer) = connection(&listener);
         set_tcp_congestion(&peer, other).expect("it exists");

@@ -44,7 +44,7 @@ fn what_was_killed_at_a_random_moment_is_undone_by_detach() {
     kill_each("3");
 }
 
-/// `KILLS` sets another number than 100.
+/// `KILLS` sets another number than 100, and `KILLED` names one of attach, detach and daemon.
 #[test]
 #[ignore = "a measurement: several minutes"]
 fn what_was_killed_a_hundred_times_is_undone_by_detach() {
@@ -156,51 +156,15 @@ fn kills() {
     }
     let before = objects();
     let mut random = Random(u64::from(std::process::id()));
-    let mut running = [0; 3];
-
-    let longest = time("attach --netns red --existing") * 11 / 10;
-    assert_restored("not killed");
-    for _ in 0..times {
-        let after = random.time(longest);
-        running[0] += u32::from(kill_after("attach --netns red --existing", after));
-        assert_restored(&format!("attach after {after:?}"));
-    }
-
-    let attach = || {
-        for (namespace, _) in NAMESPACES {
-            time(&format!("attach --netns {namespace}"));
-        }
-    };
-    attach();
-    let longest = time("detach") * 11 / 10;
-    for _ in 0..times {
-        attach();
-        let after = random.time(longest);
-        running[1] += u32::from(kill_after("detach", after));
-        assert_restored(&format!("detach after {after:?}"));
-    }
-
-    let end = std::path::Path::new("/run/end");
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            while !end.exists() {
-                shell(
-                    "for n in 1 2 3; do ip netns add later$n; done; sleep 0.1
-                    for n in 1 2 3; do ip netns del later$n; done",
-                );
-            }
-        });
-        let killed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            for _ in 0..times {
-                let after = random.time(3 * longest);
-                running[2] += u32::from(kill_after("attach --all --existing", after));
-                assert_restored(&format!("daemon after {after:?}"));
-            }
-        }));
-        fs::write(end, "").expect("a file");
-        killed.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    });
-    println!("attach, detach, daemon: killed {times} times each, {running:?} times before the end");
+    let only = std::env::var("KILLED").ok();
+    let is_meant = |name: &str| only.as_ref().is_none_or(|only| only == name);
+    let attached = if is_meant("attach") { kill_attach(times, &mut random) } else { 0 };
+    let detached = if is_meant("detach") { kill_detach(times, &mut random) } else { 0 };
+    let served = if is_meant("daemon") { kill_daemon(times, &mut random) } else { 0 };
+    println!(
+        "killed {times} times each: attach {attached} and detach {detached} times before the end, \
+         the daemon {served} times after it had attached a namespace"
+    );
 
     let Some(before) = before else { return eprintln!("skipped: bpftool is not installed") };
     let deadline = Instant::now() + REMOVAL_TIMEOUT;
@@ -213,4 +177,79 @@ fn kills() {
         assert!(Instant::now() < deadline, "left: {left:#?}");
         thread::sleep(Duration::from_millis(100));
     }
+}
+
+/// Returns how often it was killed before its end.
+fn kill_attach(times: u32, random: &mut Random) -> u32 {
+    let longest = time("attach --netns red --existing") * 11 / 10;
+    assert_restored("not killed");
+    let kill = |_| {
+        let after = random.time(longest);
+        let is_running = kill_after("attach --netns red --existing", after);
+        assert_restored(&format!("attach after {after:?}"));
+        u32::from(is_running)
+    };
+    (0..times).map(kill).sum()
+}
+
+/// Returns how often it was killed before its end.
+fn kill_detach(times: u32, random: &mut Random) -> u32 {
+    let attach = || {
+        for (namespace, _) in NAMESPACES {
+            time(&format!("attach --netns {namespace}"));
+        }
+    };
+    attach();
+    let longest = time("detach") * 11 / 10;
+    let kill = |_| {
+        attach();
+        let after = random.time(longest);
+        let is_running = kill_after("detach", after);
+        assert_restored(&format!("detach after {after:?}"));
+        u32::from(is_running)
+    };
+    (0..times).map(kill).sum()
+}
+
+/// Kills the daemon while namespaces come and go. Returns how often it had attached a namespace by then.
+fn kill_daemon(times: u32, random: &mut Random) -> u32 {
+    let is_served = || settings("red") == "unruffled 0";
+    let began = Instant::now();
+    let mut daemon = command("attach --all --existing").spawn().expect("it is in PATH");
+    while !is_served() {
+        assert!(began.elapsed() < REMOVAL_TIMEOUT, "not attached");
+        thread::sleep(Duration::from_millis(5));
+    }
+    let longest = began.elapsed();
+    daemon.kill().and_then(|()| daemon.wait()).expect("a child");
+    assert_restored("daemon that has attached");
+    let end = std::path::Path::new("/run/end");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !end.exists() {
+                shell(
+                    "for n in 1 2 3; do ip netns add later$n; done; sleep 0.1
+                    for n in 1 2 3; do ip netns del later$n; done",
+                );
+            }
+        });
+        let killed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let kill = |n| {
+                let after = random.time(longest);
+                let mut daemon = command("attach --all --existing").spawn().expect("in PATH");
+                // Every second one is killed at some time after it has attached namespaces.
+                while n % 2 == 0 && !is_served() {
+                    thread::sleep(Duration::from_millis(5));
+                }
+                thread::sleep(after);
+                daemon.kill().and_then(|()| daemon.wait()).expect("a child");
+                let has_served = is_served();
+                assert_restored(&format!("daemon after {after:?}"));
+                u32::from(has_served)
+            };
+            (0..times).map(kill).sum()
+        }));
+        fs::write(end, "").expect("a file");
+        killed.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
