@@ -1,25 +1,23 @@
 //! Network namespaces: their identity, and work in another one.
 
-use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::fd::AsFd as _;
-use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
 use std::thread;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::cookies::Cookies;
+use crate::live::Live;
+#[cfg(bpf)]
+use crate::search;
 
-const OWN_NAMESPACE: &str = "/proc/thread-self/ns/net";
+pub(crate) const OWN_NAMESPACE: &str = "/proc/thread-self/ns/net";
 
 /// Identity of a network namespace. The inode alone is not enough: another namespace may get its number
 /// later.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Identity {
     /// Inode of `/proc/PID/ns/net`.
     #[serde(rename = "namespace")]
@@ -30,9 +28,14 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Returns the identity of this thread's namespace; without `cookies`, from the inode alone.
-    pub(crate) fn own(cookies: Option<&Cookies>) -> Result<Self, Error> {
-        Ok(Self { inode: own()?, cookie: cookies.map(Cookies::own).transpose()? })
+    #[cfg(bpf)]
+    pub(crate) fn new(inode: u64, cookie: u64) -> Self {
+        Self { inode, cookie: Some(cookie) }
+    }
+
+    /// Returns the identity of this thread's namespace; without `live`, from the inode alone.
+    pub(crate) fn own(live: Option<&Live>) -> Result<Self, Error> {
+        Ok(Self { inode: own()?, cookie: live.map(Live::own_cookie).transpose()? })
     }
 
     /// Returns whether both identify the same namespace.
@@ -41,17 +44,17 @@ impl Identity {
         self.inode == other.inode && cookies.is_none_or(|(one, another)| one == another)
     }
 
-    /// Runs `work` in this namespace. Does nothing if no process is left in it.
+    /// Runs `work` in this namespace. Does nothing if it cannot be found.
     #[cfg(bpf)]
     pub(crate) fn within(
         &self,
-        cookies: Option<&Cookies>,
+        live: Option<&Live>,
         work: impl FnOnce() + Send,
     ) -> Result<(), Error> {
-        let Some((_, namespace)) = all().find(|(inode, _)| *inode == self.inode) else {
+        let Some((_, namespace)) = search::find([self.inode].into()).next() else {
             return Ok(());
         };
-        inside(&namespace, || match Self::own(cookies) {
+        inside(&namespace, || match Self::own(live) {
             Ok(found) if !self.matches(&found) => Ok(()),
             found => found.map(|_| work()),
         })?
@@ -68,68 +71,29 @@ pub(crate) fn inside<T: Send>(
     namespace: &File,
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, Error> {
-    thread::scope(|scope| {
-        let worker = scope.spawn(move || {
-            let entered =
-                move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network));
-            entered.map(|()| work())
-        });
-        match worker.join() {
-            Ok(done) => done.map_err(|reason| Error::file(OWN_NAMESPACE)(reason.into())),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+    on_a_journey(|| move_to(namespace).map(|()| work()))
+}
+
+/// Moves this thread to a namespace.
+pub(crate) fn move_to(namespace: &File) -> Result<(), Error> {
+    move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))
+        .map_err(|reason| Error::file(OWN_NAMESPACE)(reason.into()))
+}
+
+/// Runs `work` on a new thread, which may move to other namespaces. Its end leaves the last one.
+pub(crate) fn on_a_journey<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| match scope.spawn(work).join() {
+        Ok(done) => done,
+        Err(panic) => std::panic::resume_unwind(panic),
     })
 }
 
-/// Returns all network namespaces that have a process or a mount, with their inodes. One is open at a time,
-/// since there may be more namespaces than a process may have open files.
-pub(crate) fn all() -> impl Iterator<Item = (u64, File)> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let processes = processes.map(|entry| entry.path().join("ns/net"));
-    let mounts = fs::read_to_string("/proc/thread-self/mountinfo").unwrap_or_default();
-    let paths = processes.chain(mounted(&mounts));
-    let mut seen = BTreeSet::new();
-    paths.filter_map(move |path| {
-        if seen.contains(&fs::metadata(&path).ok()?.ino()) {
-            return None;
-        }
-        // The process may have ended since. An open file still identifies the namespace.
-        let file = File::open(&path).ok()?;
-        let inode = file.metadata().ok()?.ino();
-        seen.insert(inode).then_some((inode, file))
-    })
-}
-
-/// Returns the mount points of network namespaces; proc_pid_mountinfo(5) has the format.
-fn mounted(mounts: &str) -> Vec<PathBuf> {
-    let place = |line: &str| {
-        let mut fields = line.split(' ').skip(3);
-        let root = fields.next()?;
-        let place = fields.next()?;
-        root.starts_with("net:[").then(|| unescaped(place))
-    };
-    mounts.lines().filter_map(place).collect()
-}
-
-/// Decodes a path whose white space and backslashes are octal escapes.
-fn unescaped(written: &str) -> PathBuf {
-    let mut path = Vec::new();
-    let mut rest = written.as_bytes();
-    while let [first, behind @ ..] = rest {
-        let digits = behind.get(..3).filter(|_| *first == b'\\');
-        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(octet) => {
-                path.push(octet);
-                rest = &behind[3..];
-            }
-            None => {
-                path.push(*first);
-                rest = behind;
-            }
-        }
-    }
-    OsString::from_vec(path).into()
+/// Runs `work` in each of these namespaces, with its inode and whether it could be entered.
+pub(crate) fn in_each<Found: Iterator<Item = (u64, File)>>(
+    find: impl FnOnce() -> Found + Send,
+    mut work: impl FnMut(u64, Result<(), Error>) + Send,
+) {
+    on_a_journey(|| find().for_each(|(inode, namespace)| work(inode, move_to(&namespace))));
 }
 
 /// Returns a sysctl of this thread's namespace.
@@ -147,20 +111,4 @@ pub(crate) fn set_sysctl(key: &str, value: &str) -> Result<(), Error> {
 
 fn path(key: &str) -> String {
     format!("/proc/sys/net/ipv4/{key}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn mounted_namespaces_are_found_by_their_roots() {
-        let mounts = "22 1 0:20 / /proc rw shared:5 - proc proc rw\n\
-                      50 22 0:4 net:[4026532226] /run/netns/red rw shared:9 - nsfs nsfs rw\n\
-                      51 22 0:4 mnt:[4026532227] /run/mnt rw - nsfs nsfs rw\n\
-                      52 22 0:4 net:[4026532228] /tmp/a\\040b\\134 rw - nsfs nsfs rw\n";
-        let expected = ["/run/netns/red", r"/tmp/a b\"].map(PathBuf::from);
-        assert_eq!(mounted(mounts), expected);
-        assert!(mounted("50 22").is_empty());
-    }
 }

@@ -127,6 +127,7 @@ mod tests {
         let connection = Connection {
             peer: ([192, 0, 2, 1], 5201).into(),
             local: ([192, 0, 2, 2], 40_000).into(),
+            namespace: 4_026_531_840,
             rate_bps: 2e6,
             growth: Growth::Cubic,
             cwnd: 10,
