@@ -4,6 +4,8 @@ mod analyze;
 mod bench;
 mod compare;
 #[cfg(target_os = "linux")]
+mod doctor;
+#[cfg(target_os = "linux")]
 mod emulate;
 mod interrupt;
 #[cfg(target_os = "linux")]
@@ -49,6 +51,9 @@ enum Command {
     /// Send over a scenario's path with real packets: the kernel's senders against ours
     #[cfg(target_os = "linux")]
     Race(race::Arguments),
+    /// Find out whether reordering slows this machine's connections, and what to do; changes nothing
+    #[cfg(target_os = "linux")]
+    Doctor(doctor::Arguments),
     /// Load the congestion control `unruffled` into this kernel; it stays until `detach`
     #[cfg(target_os = "linux")]
     Attach(kernel::AttachArguments),
@@ -174,6 +179,8 @@ fn main() -> ExitCode {
         Command::Emulate(arguments) => emulate::main(&arguments),
         #[cfg(target_os = "linux")]
         Command::Race(arguments) => race::main(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Doctor(arguments) => doctor::main(&arguments),
         #[cfg(target_os = "linux")]
         Command::Attach(arguments) => kernel::attach(&arguments),
         #[cfg(target_os = "linux")]

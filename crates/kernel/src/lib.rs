@@ -78,6 +78,7 @@ pub use attach::{Attached, Attachment, Detached, attach, detach};
 pub use error::Error;
 pub use growth::Growth;
 pub use hold::Hold;
+pub use namespace::{all as network_namespaces, inside as inside_network_namespace};
 use object::Registered;
 pub use run::{Signal, run};
 pub use status::{Connection, Sample, Status};

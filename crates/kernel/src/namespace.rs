@@ -64,7 +64,10 @@ pub(crate) fn own() -> Result<u64, Error> {
 }
 
 /// Runs `work` on a new thread in this namespace.
-pub(crate) fn inside<T: Send>(
+///
+/// # Errors
+/// If the process may not enter it.
+pub fn inside<T: Send>(
     namespace: &File,
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, Error> {
@@ -83,7 +86,7 @@ pub(crate) fn inside<T: Send>(
 
 /// Returns all network namespaces that have a process or a mount, with their inodes. One is open at a time,
 /// since there may be more namespaces than a process may have open files.
-pub(crate) fn all() -> impl Iterator<Item = (u64, File)> {
+pub fn all() -> impl Iterator<Item = (u64, File)> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let processes = processes.map(|entry| entry.path().join("ns/net"));
     let mounts = fs::read_to_string("/proc/thread-self/mountinfo").unwrap_or_default();
