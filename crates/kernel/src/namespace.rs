@@ -67,10 +67,7 @@ pub(crate) fn own() -> Result<u64, Error> {
 ///
 /// # Errors
 /// If the process may not enter it.
-pub fn inside<T: Send>(
-    namespace: &File,
-    work: impl FnOnce() -> T + Send,
-) -> Result<T, Error> {
+pub fn inside<T: Send>(namespace: &File, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
     thread::scope(|scope| {
         let worker = scope.spawn(move || {
             let entered =
