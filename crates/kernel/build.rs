@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// The programs; each becomes an object file.
-const PROGRAMS: [&str; 6] =
-    ["unruffled", "status", "cgroup", "timestamps", "listeners", "namespace"];
+const PROGRAMS: [&str; 8] =
+    ["unruffled", "status", "cgroup", "timestamps", "listeners", "namespace", "events", "existing"];
 
 fn main() {
     println!("cargo:rerun-if-changed=bpf");

@@ -12,11 +12,15 @@ use std::thread;
 
 use clap::{Args, ValueEnum};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use unruffled_kernel::{Attached, Attachment, Detached, Error, Growth, Sample, Signal};
-use unruffled_units::Duration;
+use unruffled_kernel::{
+    Attachment, Coverage, Detached, Error, Growth, Registration, Sample, Signal, Target,
+};
+use unruffled_units::{Duration, count};
 
 use crate::{Printed, resequence};
 
+mod daemon;
+mod service;
 mod table;
 
 /// Value of `--growth`.
@@ -48,6 +52,46 @@ pub(crate) struct AttachArguments {
     /// Give it to the new connections of this cgroup (version 2), without timestamps
     #[arg(long, value_name = "PATH")]
     cgroup: Option<PathBuf>,
+    /// Make it the default of every network namespace, including later ones, until this command ends
+    #[arg(long, conflicts_with_all = ["cgroup", "netns", "pid"])]
+    all: bool,
+    #[command(flatten)]
+    namespace: NamespaceArguments,
+    /// Switch open connections, too, unless their program has chosen another one than the default
+    #[arg(long)]
+    existing: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct DetachArguments {
+    #[command(flatten)]
+    namespace: NamespaceArguments,
+}
+
+/// The network namespace to act on.
+#[derive(Args)]
+struct NamespaceArguments {
+    /// Only this network namespace: a name of `ip netns`, or a path
+    #[arg(long, value_name = "NAME|PATH", conflicts_with = "pid", value_parser = not_empty)]
+    netns: Option<PathBuf>,
+    /// Only the network namespace of this process
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    pid: Option<u32>,
+}
+
+impl NamespaceArguments {
+    fn target(&self) -> Option<Target> {
+        let named = self.netns.clone().map(Target::Named);
+        named.or(self.pid.map(Target::Process))
+    }
+}
+
+/// Parses a path, which may not be empty.
+fn not_empty(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "" => Err("expected a name or a path".to_owned()),
+        text => Ok(text.into()),
+    }
 }
 
 #[derive(Args)]
@@ -62,6 +106,8 @@ pub(crate) struct RunArguments {
 
 #[derive(Args)]
 pub(crate) struct StatusArguments {
+    #[command(flatten)]
+    namespace: NamespaceArguments,
     /// Show it again after each interval
     #[arg(long)]
     watch: bool,
@@ -84,36 +130,69 @@ fn interval(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn attach(arguments: &AttachArguments) -> ExitCode {
+    if arguments.all {
+        let growth = Growth::from(arguments.growth);
+        return daemon::serve(Coverage { growth, existing: arguments.existing });
+    }
+    attach_once(arguments).unwrap_or_else(|error| crate::refuse(format!("attach: {error}")))
+}
+
+fn attach_once(arguments: &AttachArguments) -> Result<ExitCode, Error> {
     let growth = Growth::from(arguments.growth);
     let cgroup = arguments.cgroup.clone();
-    let attachment = Attachment { growth, default: arguments.default, cgroup };
-    match unruffled_kernel::attach(&attachment) {
-        Err(error) => crate::refuse(format!("attach: {error}")),
-        Ok(attached) => {
-            let when = match attached {
-                Attached::Now => "is in the kernel now",
-                Attached::Before => "was in the kernel already",
-                Attached::OfAnotherBuild => {
-                    "was in the kernel already, by another build, whose it stays until `unruffled detach`"
-                }
-            };
-            let mut text = format!("{} {when}", growth.control());
-            if arguments.default {
-                text += if matches!(attached, Attached::Now) { ", " } else { "; it is now " };
-                text += "the default of this network namespace, without timestamps";
-            }
-            if let Some(cgroup) = &arguments.cgroup {
-                let _ = write!(text, ", for new connections of {}", cgroup.display());
-            }
-            if !arguments.default && arguments.cgroup.is_none() {
-                text += "; programs may choose it (TCP_CONGESTION)";
-            }
-            print_line(&text)
+    let namespace = arguments.namespace.target();
+    let default = arguments.default || (namespace.is_some() && cgroup.is_none());
+    let existing = arguments.existing;
+    if existing && !default && cgroup.is_none() {
+        let refusal =
+            "attach: --existing: expected --all, --default, --netns, --pid or --cgroup with it";
+        return Ok(crate::refuse(refusal));
+    }
+    let place = match &namespace {
+        None => "this network namespace".to_owned(),
+        Some(Target::Named(name)) => format!("network namespace {}", name.display()),
+        Some(Target::Process(pid)) => format!("the network namespace of process {pid}"),
+    };
+    let attachment = Attachment { growth, default, cgroup, namespace, existing };
+    let attached = unruffled_kernel::attach(&attachment)?;
+    let mut text = format!("{} {}", growth.control(), registration(attached.registration));
+    if default {
+        text += match attached.registration {
+            Registration::Now => ", ",
+            _ => "; it is now ",
+        };
+        let _ = write!(text, "the default of {place}, without timestamps");
+    }
+    if let Some(cgroup) = &arguments.cgroup {
+        let _ = write!(text, ", for new connections of {}", cgroup.display());
+    }
+    if !default && arguments.cgroup.is_none() {
+        text += "; programs may choose it (TCP_CONGESTION)";
+    }
+    if existing {
+        let _ = write!(text, "; {} switched", count(attached.switched, "open connection"));
+    }
+    Ok(print_line(&text))
+}
+
+/// Returns how the congestion control came into the kernel.
+fn registration(registration: Registration) -> &'static str {
+    match registration {
+        Registration::Now => "is in the kernel now",
+        Registration::Before => "was in the kernel already",
+        Registration::OfAnotherBuild => {
+            "was in the kernel already, by another build, whose it stays until `unruffled detach`"
         }
     }
 }
 
-pub(crate) fn detach() -> ExitCode {
+pub(crate) fn detach(arguments: &DetachArguments) -> ExitCode {
+    if let Some(target) = arguments.namespace.target() {
+        return match unruffled_kernel::detach_namespace(&target) {
+            Err(error) => crate::refuse(format!("detach: {error}")),
+            Ok(detached) => print_line(&namespace_line(detached)),
+        };
+    }
     let detached = unruffled_kernel::detach();
     // One part is undone even if the other cannot be.
     let rules = remove_rules();
@@ -126,7 +205,18 @@ pub(crate) fn detach() -> ExitCode {
         Ok(rules) => rules,
     };
     let mut lines = match detached {
-        Detached::Now => "unruffled is detached\n".to_owned(),
+        Detached::Now { switched, unreachable } => {
+            let mut line = format!("unruffled is detached{}", switched_back(switched));
+            if unreachable > 0 {
+                let _ = write!(
+                    line,
+                    "; {} cannot be entered: expected a process, a mount or an open file that leads there; \
+                     it is restored by the next `unruffled detach` that can enter it",
+                    count(unreachable, "network namespace")
+                );
+            }
+            line + "\n"
+        }
         Detached::Nothing if unruffled_kernel::is_registered() => {
             "nothing is attached; a `run` or `race` that goes on has unruffled in the kernel until it ends\n"
                 .to_owned()
@@ -136,6 +226,25 @@ pub(crate) fn detach() -> ExitCode {
     };
     lines += &rules.unwrap_or_default();
     crate::print(Printed::People(lines))
+}
+
+/// Returns the line about the detachment of one namespace.
+fn namespace_line(detached: Detached) -> String {
+    match detached {
+        Detached::Now { switched, .. } => format!(
+            "the network namespace is detached{}; unruffled stays in the kernel until `unruffled detach`",
+            switched_back(switched)
+        ),
+        Detached::Nothing => "nothing is attached to the network namespace".to_owned(),
+    }
+}
+
+/// Returns a part of a line about connections that were switched back, if there were any.
+fn switched_back(switched: usize) -> String {
+    match switched {
+        0 => String::new(),
+        switched => format!("; {} switched back", count(switched, "open connection")),
+    }
 }
 
 /// Removes the rules of a `resequence` that was killed, and returns a line about them. The rules of one that
@@ -193,7 +302,15 @@ pub(crate) fn status(arguments: &StatusArguments) -> ExitCode {
 }
 
 fn show_status(arguments: &StatusArguments) -> Result<ExitCode, Error> {
-    let first = match Sample::take() {
+    let namespace = arguments.namespace.target().map(|target| target.inode()).transpose()?;
+    let take = || {
+        let mut sample = Sample::take()?;
+        if let Some(namespace) = namespace {
+            sample.retain_namespace(namespace);
+        }
+        Ok::<_, Error>(sample)
+    };
+    let first = match take() {
         Ok(sample) => sample,
         // A resequencer needs nothing that the congestion control does.
         Err(error) => {
@@ -208,7 +325,7 @@ fn show_status(arguments: &StatusArguments) -> Result<ExitCode, Error> {
         if has_rates {
             thread::sleep(std::time::Duration::from_nanos(arguments.interval.as_nanos()));
         }
-        let now = Sample::take()?;
+        let now = take()?;
         let status = now.since(&earlier);
         earlier = now;
         let is_registered = unruffled_kernel::is_registered();
@@ -216,6 +333,7 @@ fn show_status(arguments: &StatusArguments) -> Result<ExitCode, Error> {
         let text = if arguments.json {
             let document = serde_json::json!({
                 "registered": is_registered,
+                "attached": unruffled_kernel::Attachments::read()?,
                 "interval_s": has_rates.then_some(status.interval.as_secs_f64()),
                 "connections": status.connections,
                 "ended": status.ended,
@@ -248,6 +366,7 @@ fn show_resequencer(
         let text = if arguments.json {
             let document = serde_json::json!({
                 "registered": false,
+                "attached": null,
                 "interval_s": null,
                 "connections": [],
                 "ended": 0,

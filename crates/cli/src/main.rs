@@ -59,7 +59,7 @@ enum Command {
     Attach(kernel::AttachArguments),
     /// Undo all that `attach` did; existing connections continue
     #[cfg(target_os = "linux")]
-    Detach,
+    Detach(kernel::DetachArguments),
     /// Run a program whose connections have the congestion control `unruffled`
     #[cfg(target_os = "linux")]
     Run(kernel::RunArguments),
@@ -184,7 +184,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Attach(arguments) => kernel::attach(&arguments),
         #[cfg(target_os = "linux")]
-        Command::Detach => kernel::detach(),
+        Command::Detach(arguments) => kernel::detach(&arguments),
         #[cfg(target_os = "linux")]
         Command::Run(arguments) => kernel::run(&arguments),
         #[cfg(target_os = "linux")]

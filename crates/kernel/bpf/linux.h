@@ -64,7 +64,31 @@ struct netns_ipv4 {
 	int sysctl_tcp_pacing_ca_ratio;
 };
 
+struct list_head {
+	struct list_head *next;
+};
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+typedef struct {
+	atomic_t refs;
+} refcount_t;
+
+struct ns_common {
+	const void *ops; /* the same for all network namespaces */
+	unsigned int inum;
+	refcount_t __ns_ref; /* since Linux 6.18 */
+};
+
+struct ns_common___before_6_18 {
+	refcount_t count;
+};
+
 struct net {
+	struct list_head list;
+	struct ns_common ns;
 	struct netns_ipv4 ipv4;
 	__u64 net_cookie;
 };
@@ -93,8 +117,15 @@ struct dst_entry {
 	unsigned long _metrics; /* an address whose two lowest bits are flags */
 };
 
+struct cgroup;
+
+struct sock_cgroup_data {
+	struct cgroup *cgroup;
+};
+
 struct sock {
 	struct socket *sk_socket;
+	struct sock_cgroup_data sk_cgrp_data;
 	struct dst_entry *sk_dst_cache;
 	struct sock_common __sk_common;
 	unsigned long sk_pacing_rate;
@@ -164,6 +195,7 @@ struct inet_connection_sock {
 	const struct tcp_congestion_ops *icsk_ca_ops;
 	__u32 icsk_rto, icsk_rto_min; /* jiffies */
 	__u8 icsk_ca_state : 5;
+	__u8 icsk_ca_setsockopt : 1; /* a program has chosen the congestion control */
 	__u8 icsk_backoff;
 	struct {
 		int search_low; /* octets of the largest packet that a probe found to fit */

@@ -30,6 +30,7 @@ struct record {
 	__u64 acked, acked_before;
 	__u64 began, now;
 	__u64 socket;
+	__u64 namespace; /* inode */
 };
 
 /* Writes an octet for each connection of another version, whose state has an unknown format. */
@@ -90,6 +91,7 @@ int dump(struct bpf_iter__bpf_sk_storage_map *ctx)
 	r.began = c->start.at;
 	r.now = bpf_ktime_get_ns();
 	r.socket = (__u64)sk;
+	r.namespace = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
 	bpf_seq_write(ctx->meta->seq, &r, sizeof r);
 	return 0;
 }

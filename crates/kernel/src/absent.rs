@@ -1,10 +1,10 @@
-//! Replaces `object.rs` in builds without BPF programs.
+//! Replaces `object.rs`, `events.rs` and `existing.rs` in builds without BPF programs.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use crate::error::missing;
-use crate::state::State;
+use crate::state::{Filters, State};
 use crate::{Error, Growth};
 
 /// A registration of the congestion control. Never exists in this build.
@@ -61,7 +61,7 @@ pub(crate) fn take_out_timestamps(_: &mut State) -> Result<Links, Error> {
     missing()
 }
 
-pub(crate) fn remove_filters(_: &State) -> Result<(), Error> {
+pub(crate) fn remove_filters(_: &[Filters]) -> Result<(), Error> {
     missing()
 }
 
@@ -79,4 +79,40 @@ impl Listeners {
 
 pub(crate) fn records() -> Result<(Vec<u8>, usize), Error> {
     missing()
+}
+
+/// Source of events about network namespaces. Never exists in this build.
+pub(crate) struct Events(());
+
+impl Events {
+    pub(crate) fn new() -> Result<Self, Error> {
+        missing()
+    }
+
+    pub(crate) fn with_descriptor<T>(&self, work: impl FnOnce(Option<BorrowedFd<'_>>) -> T) -> T {
+        work(None)
+    }
+
+    pub(crate) fn drop_all(&self) {}
+}
+
+/// Programs that switch open connections. Never exist in this build.
+pub(crate) struct Connections(());
+
+impl Connections {
+    pub(crate) fn new(_: Growth, _: Option<u64>) -> Result<Self, Error> {
+        missing()
+    }
+
+    pub(crate) fn earlier() -> Result<Option<Self>, Error> {
+        Ok(None)
+    }
+
+    pub(crate) fn switch_over(&self, _: &str) -> Result<usize, Error> {
+        missing()
+    }
+
+    pub(crate) fn switch_back(&self) -> Result<usize, Error> {
+        missing()
+    }
 }

@@ -3,6 +3,7 @@
 //!
 //! - [`attach()`]: loads and registers the congestion control, and pins it so that it outlives the process.
 //!   Optionally makes it the default of a network namespace, or selects it for the connections of a cgroup.
+//! - [`Daemon`]: attaches every network namespace, including later ones.
 //! - [`detach`]: undoes every [`attach()`], also of other processes and of killed ones.
 //! - [`run()`]: runs one program under the congestion control.
 //! - [`Sample`]: the state of its connections; two samples have their rates.
@@ -46,8 +47,12 @@
 #![cfg(target_os = "linux")]
 
 mod attach;
+mod attachments;
 mod cgroup;
+mod defaults;
+mod detach;
 mod error;
+mod everywhere;
 mod growth;
 mod hold;
 mod namespace;
@@ -55,11 +60,16 @@ mod pins;
 mod record;
 mod requirements;
 mod run;
+mod search;
 mod state;
 mod status;
 
 #[cfg(bpf)]
-mod cookies;
+mod events;
+#[cfg(bpf)]
+mod existing;
+#[cfg(bpf)]
+mod live;
 #[cfg(bpf)]
 mod loading;
 #[cfg(bpf)]
@@ -68,19 +78,27 @@ mod object;
 mod timestamps;
 
 #[cfg(not(bpf))]
-#[path = "absent_cookies.rs"]
-mod cookies;
+#[path = "absent_live.rs"]
+mod live;
 #[cfg(not(bpf))]
 #[path = "absent.rs"]
 mod object;
+#[cfg(not(bpf))]
+use object as events;
+#[cfg(not(bpf))]
+use object as existing;
 
-pub use attach::{Attached, Attachment, Detached, attach, detach};
+pub use attach::{Attached, Attachment, Registration, attach};
+pub use attachments::{AttachedCgroup, AttachedNamespace, Attachments, Everywhere};
+pub use detach::{Detached, detach, detach_namespace};
 pub use error::Error;
+pub use everywhere::{Coverage, Daemon, Round};
 pub use growth::Growth;
 pub use hold::Hold;
-pub use namespace::{all as network_namespaces, inside as inside_network_namespace};
+pub use namespace::{Target, inside as inside_network_namespace};
 use object::Registered;
 pub use run::{Signal, run};
+pub use search::all as network_namespaces;
 pub use status::{Connection, Sample, Status};
 
 /// Returns whether a congestion control of ours is registered in the kernel.

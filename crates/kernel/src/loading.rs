@@ -14,6 +14,8 @@ pub(crate) const CGROUP: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cgrou
 pub(crate) const LISTENERS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/listeners.bpf.o"));
 pub(crate) const NAMESPACE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/namespace.bpf.o"));
 pub(crate) const TIMESTAMPS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/timestamps.bpf.o"));
+pub(crate) const EVENTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/events.bpf.o"));
+pub(crate) const EXISTING: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/existing.bpf.o"));
 
 /// Messages of libbpf, which have the reason for its errors.
 static MESSAGES: Mutex<String> = Mutex::new(String::new());
@@ -51,6 +53,11 @@ pub(crate) fn open(object: &[u8]) -> Result<OpenObject, Error> {
 
 pub(crate) fn load(object: OpenObject) -> Result<Object, Error> {
     object.load().map_err(refused("this kernel does not take the BPF programs"))
+}
+
+/// Returns whether a map of this name has the constants of an object.
+pub(crate) fn is_constants(name: &str) -> bool {
+    name.ends_with(".rodata")
 }
 
 /// Returns the program of that name.

@@ -1,25 +1,31 @@
 //! Network namespaces: their identity, and work in another one.
 
-use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
 use std::os::fd::AsFd as _;
-use std::os::unix::ffi::OsStringExt as _;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
 use std::thread;
 
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
-use crate::cookies::Cookies;
+use crate::live::Live;
+#[cfg(bpf)]
+use crate::search;
+use crate::{Error, requirements};
 
-const OWN_NAMESPACE: &str = "/proc/thread-self/ns/net";
+pub(crate) const OWN_NAMESPACE: &str = "/proc/thread-self/ns/net";
+
+/// Directory of the mounts that `ip netns` makes.
+const NAMED: &str = "/run/netns";
 
 /// Identity of a network namespace. The inode alone is not enough: another namespace may get its number
 /// later.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Identity {
     /// Inode of `/proc/PID/ns/net`.
     #[serde(rename = "namespace")]
@@ -30,9 +36,14 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Returns the identity of this thread's namespace; without `cookies`, from the inode alone.
-    pub(crate) fn own(cookies: Option<&Cookies>) -> Result<Self, Error> {
-        Ok(Self { inode: own()?, cookie: cookies.map(Cookies::own).transpose()? })
+    #[cfg(bpf)]
+    pub(crate) fn new(inode: u64, cookie: u64) -> Self {
+        Self { inode, cookie: Some(cookie) }
+    }
+
+    /// Returns the identity of this thread's namespace; without `live`, from the inode alone.
+    pub(crate) fn own(live: Option<&Live>) -> Result<Self, Error> {
+        Ok(Self { inode: own()?, cookie: live.map(Live::own_cookie).transpose()? })
     }
 
     /// Returns whether both identify the same namespace.
@@ -41,17 +52,17 @@ impl Identity {
         self.inode == other.inode && cookies.is_none_or(|(one, another)| one == another)
     }
 
-    /// Runs `work` in this namespace. Does nothing if no process is left in it.
+    /// Runs `work` in this namespace. Does nothing if it cannot be found.
     #[cfg(bpf)]
     pub(crate) fn within(
         &self,
-        cookies: Option<&Cookies>,
+        live: Option<&Live>,
         work: impl FnOnce() + Send,
     ) -> Result<(), Error> {
-        let Some((_, namespace)) = all().find(|(inode, _)| *inode == self.inode) else {
+        let Some((_, namespace)) = search::find([self.inode].into()).next() else {
             return Ok(());
         };
-        inside(&namespace, || match Self::own(cookies) {
+        inside(&namespace, || match Self::own(live) {
             Ok(found) if !self.matches(&found) => Ok(()),
             found => found.map(|_| work()),
         })?
@@ -68,6 +79,11 @@ pub(crate) fn own() -> Result<u64, Error> {
 /// # Errors
 /// If the process may not enter it.
 pub fn inside<T: Send>(namespace: &File, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
+    enter(namespace, work).map_err(|reason| Error::file(OWN_NAMESPACE)(reason.into()))
+}
+
+/// Runs `work` on a new thread in this namespace. The error is that of the system call.
+fn enter<T: Send>(namespace: &File, work: impl FnOnce() -> T + Send) -> Result<T, Errno> {
     thread::scope(|scope| {
         let worker = scope.spawn(move || {
             let entered =
@@ -75,61 +91,67 @@ pub fn inside<T: Send>(namespace: &File, work: impl FnOnce() -> T + Send) -> Res
             entered.map(|()| work())
         });
         match worker.join() {
-            Ok(done) => done.map_err(|reason| Error::file(OWN_NAMESPACE)(reason.into())),
+            Ok(done) => done,
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })
 }
 
-/// Returns all network namespaces that have a process or a mount, with their inodes. One is open at a time,
-/// since there may be more namespaces than a process may have open files.
-pub fn all() -> impl Iterator<Item = (u64, File)> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let processes = processes.map(|entry| entry.path().join("ns/net"));
-    let mounts = fs::read_to_string("/proc/thread-self/mountinfo").unwrap_or_default();
-    let paths = processes.chain(mounted(&mounts));
-    let mut seen = BTreeSet::new();
-    paths.filter_map(move |path| {
-        if seen.contains(&fs::metadata(&path).ok()?.ino()) {
-            return None;
-        }
-        // The process may have ended since. An open file still identifies the namespace.
-        let file = File::open(&path).ok()?;
-        let inode = file.metadata().ok()?.ino();
-        seen.insert(inode).then_some((inode, file))
-    })
+/// A network namespace that a user names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A name of `ip netns`, or a path if it contains a slash.
+    Named(PathBuf),
+    /// The namespace of a process.
+    Process(u32),
 }
 
-/// Returns the mount points of network namespaces; proc_pid_mountinfo(5) has the format.
-fn mounted(mounts: &str) -> Vec<PathBuf> {
-    let place = |line: &str| {
-        let mut fields = line.split(' ').skip(3);
-        let root = fields.next()?;
-        let place = fields.next()?;
-        root.starts_with("net:[").then(|| unescaped(place))
-    };
-    mounts.lines().filter_map(place).collect()
-}
-
-/// Decodes a path whose white space and backslashes are octal escapes.
-fn unescaped(written: &str) -> PathBuf {
-    let mut path = Vec::new();
-    let mut rest = written.as_bytes();
-    while let [first, behind @ ..] = rest {
-        let digits = behind.get(..3).filter(|_| *first == b'\\');
-        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(octet) => {
-                path.push(octet);
-                rest = &behind[3..];
+impl Target {
+    /// Opens the namespace.
+    ///
+    /// # Errors
+    /// If there is no such namespace.
+    pub fn open(&self) -> Result<File, Error> {
+        let (path, found) = match self {
+            Self::Named(name) => {
+                let is_path = name.as_os_str().as_bytes().contains(&b'/');
+                let path = if is_path { name.clone() } else { Path::new(NAMED).join(name) };
+                let found = format!("--netns {}: {}", name.display(), path.display());
+                (path, found)
             }
-            None => {
-                path.push(*first);
-                rest = behind;
-            }
+            Self::Process(pid) => (format!("/proc/{pid}/ns/net").into(), format!("--pid {pid}")),
+        };
+        let expected = match self {
+            Self::Named(_) => "a name of `ip netns list`, or the path of a network namespace",
+            Self::Process(_) => "the number of a process",
+        };
+        let refusal =
+            |reason: String| Error::Requirement { found: format!("{found}: {reason}"), expected };
+        // The path may lead to any file, such as a FIFO, which would block.
+        let flags = OFlags::NONBLOCK.bits() as i32;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(&path);
+        let file = file.map_err(|reason| match (reason.kind(), self) {
+            (ErrorKind::NotFound, Self::Named(_)) => refusal("does not exist".to_owned()),
+            (ErrorKind::NotFound, Self::Process(_)) => refusal("no such process".to_owned()),
+            _ => refusal(reason.to_string()),
+        })?;
+        match enter(&file, || ()) {
+            Ok(()) => Ok(file),
+            Err(Errno::INVAL) => Err(refusal("not a network namespace".to_owned())),
+            Err(reason) => Err(refusal(io::Error::from(reason).to_string())),
         }
     }
-    OsString::from_vec(path).into()
+
+    /// Returns the inode of the namespace.
+    ///
+    /// # Errors
+    /// If there is no such namespace.
+    pub fn inode(&self) -> Result<u64, Error> {
+        requirements::check_root()?;
+        let file = self.open()?;
+        let about = file.metadata();
+        Ok(about.map_err(Error::file(OWN_NAMESPACE))?.ino())
+    }
 }
 
 /// Returns a sysctl of this thread's namespace.
@@ -147,20 +169,4 @@ pub(crate) fn set_sysctl(key: &str, value: &str) -> Result<(), Error> {
 
 fn path(key: &str) -> String {
     format!("/proc/sys/net/ipv4/{key}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn mounted_namespaces_are_found_by_their_roots() {
-        let mounts = "22 1 0:20 / /proc rw shared:5 - proc proc rw\n\
-                      50 22 0:4 net:[4026532226] /run/netns/red rw shared:9 - nsfs nsfs rw\n\
-                      51 22 0:4 mnt:[4026532227] /run/mnt rw - nsfs nsfs rw\n\
-                      52 22 0:4 net:[4026532228] /tmp/a\\040b\\134 rw - nsfs nsfs rw\n";
-        let expected = ["/run/netns/red", r"/tmp/a b\"].map(PathBuf::from);
-        assert_eq!(mounted(mounts), expected);
-        assert!(mounted("50 22").is_empty());
-    }
 }

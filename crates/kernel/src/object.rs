@@ -17,7 +17,9 @@ use libbpf_rs::{
 use rustix::time::{ClockId, clock_getres};
 
 pub(crate) use crate::loading::unpin;
-use crate::loading::{CGROUP, LISTENERS, Links, STATUS, UNRUFFLED, load, open, program, refused};
+use crate::loading::{
+    CGROUP, LISTENERS, Links, STATUS, UNRUFFLED, is_constants, load, open, program, refused,
+};
 pub(crate) use crate::timestamps::{remove_filters, take_out_timestamps};
 use crate::{Error, Growth};
 
@@ -79,11 +81,6 @@ impl Registered {
         self.link.disconnect();
         Ok(())
     }
-}
-
-/// Returns whether a map of this name has the constants of an object.
-fn is_constants(name: &str) -> bool {
-    name.ends_with(".rodata")
 }
 
 /// Returns whether the message of libbpf or the verifier concerns a function of the kernel.
@@ -279,7 +276,7 @@ mod tests {
     use libbpf_rs::query::ProgInfoIter;
 
     use super::*;
-    use crate::loading::{NAMESPACE, TIMESTAMPS};
+    use crate::loading::{EXISTING, NAMESPACE, TIMESTAMPS};
 
     #[test]
     fn the_verifier_takes_few_instructions_for_each_program() {
@@ -292,7 +289,7 @@ mod tests {
         let compiled = |object| open(object).expect("it was compiled");
         let controls = Growth::ALL.map(|growth| kernel.fit(compiled(UNRUFFLED), growth));
         let controls = controls.map(|object| object.expect("a flag"));
-        let others = [STATUS, CGROUP, TIMESTAMPS, LISTENERS, NAMESPACE].map(compiled);
+        let others = [STATUS, CGROUP, TIMESTAMPS, LISTENERS, NAMESPACE, EXISTING].map(compiled);
         for object in controls.into_iter().chain(others) {
             let object = load(object).expect("this kernel takes it");
             let names: Vec<_> = object.progs().map(|p| p.name().to_owned()).collect();

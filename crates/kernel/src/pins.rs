@@ -88,6 +88,17 @@ pub(crate) fn links() -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(|path| !is_registration(path)).collect()
 }
 
+/// Returns the beginning of the names of the pins for timestamps in a network namespace.
+pub(crate) fn timestamps_prefix(namespace: u64) -> String {
+    format!("timestamps-{namespace}")
+}
+
+/// Returns whether a pin is for timestamps in the network namespace with this inode.
+pub(crate) fn is_of(pin: &Path, namespace: u64) -> bool {
+    let name = pin.file_name().unwrap_or_default().to_string_lossy();
+    name.strip_prefix(&timestamps_prefix(namespace)).is_some_and(|rest| rest.starts_with('-'))
+}
+
 /// Removes the directory if it is empty.
 pub(crate) fn remove() {
     let _ = fs::remove_dir(directory());

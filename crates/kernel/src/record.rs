@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::Growth;
 
 /// Size of a record, in octets.
-const RECORD_OCTETS: usize = 128;
+const RECORD_OCTETS: usize = 136;
 
 const AF_INET: u16 = 2;
 
@@ -40,6 +40,8 @@ pub(crate) struct Record {
     pub(crate) now: Duration,
     /// Address of the socket in the kernel. A later connection may have the same address.
     pub(crate) socket: u64,
+    /// Inode of the network namespace.
+    pub(crate) namespace: u64,
 }
 
 /// Parses all records of connections in `octets`.
@@ -82,8 +84,8 @@ impl Record {
             resent_before,
             growth,
         ] = words;
-        let longs: [u64; 5] = std::array::from_fn(|i| u64(88 + 8 * i));
-        let [acked, acked_before, began, now, socket] = longs;
+        let longs: [u64; 6] = std::array::from_fn(|i| u64(88 + 8 * i));
+        let [acked, acked_before, began, now, socket, namespace] = longs;
         let micros = |us| Duration::from_micros(u64::from(us));
         Some(Self {
             peer: address(0, u16(34)),
@@ -105,6 +107,7 @@ impl Record {
             began: (began > 0).then(|| Duration::from_nanos(began)),
             now: Duration::from_nanos(now),
             socket,
+            namespace,
         })
     }
 }

@@ -144,7 +144,7 @@ fn remove_filters() -> Result<(), Error> {
     if state.filters.is_empty() || !pins::links().is_empty() || cgroup::sweep()? > 0 {
         return Ok(());
     }
-    object::remove_filters(&state)?;
+    object::remove_filters(&state.filters)?;
     state.filters.clear();
     if state.defaults.is_empty() && !pins::has_registration() {
         State::remove();

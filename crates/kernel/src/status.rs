@@ -18,6 +18,8 @@ pub struct Connection {
     pub peer: SocketAddr,
     /// Local address.
     pub local: SocketAddr,
+    /// Inode of the network namespace, as in the name `net:[4026531840]` of `/proc/PID/ns/net`.
+    pub namespace: u64,
     /// Bits acknowledged per second of the [interval](Status::interval).
     pub rate_bps: f64,
     /// Growth of the window.
@@ -97,6 +99,13 @@ impl Sample {
         Ok(Self { records: record::parse(&octets), others, at })
     }
 
+    /// Drops the connections of other network namespaces than the one with this inode. Those of another
+    /// version, whose namespace is not known, are dropped, too.
+    pub fn retain_namespace(&mut self, inode: u64) {
+        self.records.retain(|record| record.namespace == inode);
+        self.others = 0;
+    }
+
     /// Returns whether there is no connection.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty() && self.others == 0
@@ -133,11 +142,12 @@ fn rate(record: &Record, acked: u64, then: Duration) -> f64 {
 }
 
 fn shown(record: &Record, rate_bps: f64) -> Connection {
-    let &Record { peer, local, growth, cwnd, rtt, late, hold, held, .. } = record;
+    let &Record { peer, local, namespace, growth, cwnd, rtt, late, hold, held, .. } = record;
     let &Record { events, spurious, restored, timeouts, .. } = record;
     Connection {
         peer,
         local,
+        namespace,
         rate_bps,
         growth,
         cwnd,
@@ -186,6 +196,7 @@ mod tests {
             began: Some(SECOND),
             now: Duration::from_millis(now_ms),
             socket,
+            namespace: 1,
         }
     }
 

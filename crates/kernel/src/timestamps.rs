@@ -10,7 +10,7 @@ use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketType, socket};
 
 use crate::Error;
-use crate::cookies::Cookies;
+use crate::live::Live;
 use crate::loading::{Links, TIMESTAMPS, load, open, program, refused};
 use crate::namespace::Identity;
 use crate::state::{Filters, State};
@@ -25,12 +25,12 @@ const PRIORITY: u32 = 0x756e;
 /// are removed with the returned value; on others they stay until [`remove_filters`].
 pub(crate) fn take_out_timestamps(state: &mut State) -> Result<Links, Error> {
     let object = load(open(TIMESTAMPS)?)?;
-    let cookies = if has_links() { None } else { Some(Cookies::new()?) };
+    let live = if has_links() { None } else { Some(Live::new()?) };
     let mut links = Links::default();
     for (name, index) in interfaces()? {
-        let served = match &cookies {
+        let served = match &live {
             None => link(&object, &name, index).map(|served| links.0.extend(served)),
-            Some(cookies) => filter(&object, state, Identity::own(Some(cookies))?, &name, index),
+            Some(live) => filter(&object, state, Identity::own(Some(live))?, &name, index),
         };
         // The interface may have disappeared since.
         if served.is_err() && interfaces()?.iter().all(|(_, there)| *there != index) {
@@ -96,14 +96,14 @@ fn has_clsact(interface: i32) -> bool {
 }
 
 /// Removes the filters of kernels without links.
-pub(crate) fn remove_filters(state: &State) -> Result<(), Error> {
-    if state.filters.is_empty() {
+pub(crate) fn remove_filters(filters: &[Filters]) -> Result<(), Error> {
+    if filters.is_empty() {
         return Ok(());
     }
-    // Without cookies, namespaces are identified by their inodes.
-    let cookies = Cookies::new().ok();
-    for filters in &state.filters {
-        filters.namespace.within(cookies.as_ref(), || {
+    // Without the programs, namespaces are identified by their inodes.
+    let live = Live::new().ok();
+    for filters in filters {
+        filters.namespace.within(live.as_ref(), || {
             let no_program = std::io::stdin();
             for point in [TC_EGRESS, TC_INGRESS] {
                 let mut hook = hook(no_program.as_fd(), filters.interface, point);

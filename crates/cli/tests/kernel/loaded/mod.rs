@@ -1,8 +1,12 @@
 //! Tests with the congestion controls in the kernel.
 
 mod attach;
+mod everywhere;
+mod existing;
 mod growth;
 mod handshakes;
+mod killed;
+mod namespaces;
 mod run;
 mod status;
 
