@@ -1,18 +1,19 @@
 //! `unruffled doctor`: whether reordering slows this machine's connections.
 
-use std::fmt::Display;
-use std::fs::File;
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
-use unruffled_doctor::{Error, Overall, Report, Scope, Snapshot, Surroundings, Watch, flows};
+use serde::Serialize;
+use unruffled_doctor::fix::{self, Comparison, Outcome};
+use unruffled_doctor::{Error, Observer, Overall, Report, Scope, Surroundings, Watch, flows};
+use unruffled_units::count;
 
 use crate::Printed;
 use crate::interrupt::Interrupt;
+use crate::kernel::NamespaceArguments;
 
 /// Exit status if reordering slows connections.
 const SUFFERS: u8 = 1;
@@ -25,6 +26,9 @@ const MAX_INTERVAL: Duration = Duration::from_secs(1);
 /// Largest share of the time that reading the connections may take: one in so many.
 const MAX_LOAD: u32 = 10;
 
+/// Share of the time of a watch in which connections settle after `attach`: one in so many.
+const SETTLING: u32 = 4;
+
 /// Interval at which signals are checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -34,9 +38,11 @@ pub(crate) struct Arguments {
     #[arg(long = "for", value_name = "TIME", default_value = "30 s", value_parser = watch_time)]
     #[arg(allow_hyphen_values = true)]
     time: unruffled_units::Duration,
-    /// Watch only this network namespace, by its name or its path
-    #[arg(long, value_name = "NAME|PATH", value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    netns: Option<String>,
+    #[command(flatten)]
+    namespace: NamespaceArguments,
+    /// Attach where that is advised, open connections included; detach again if it does not help
+    #[arg(long)]
+    fix: bool,
     /// Print one JSON object instead of the text
     #[arg(long)]
     json: bool,
@@ -59,69 +65,130 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 }
 
 fn examine(arguments: &Arguments) -> Result<ExitCode, String> {
-    let scope = scope(arguments.netns.as_deref())?;
+    let scope = scope(arguments).map_err(|error| error.to_string())?;
     let time = Duration::from_nanos(arguments.time.as_nanos());
     let (interrupt, _wake) = Interrupt::watch().map_err(|error| error.to_string())?;
-    let watch = watch(&scope, time, &interrupt).map_err(|error| error.to_string())?;
-    let (flows, tally) = flows(&watch);
-    let around = Surroundings::of(&flows, &scope);
-    let report = Report::new(&watch, flows, tally, &around);
-    let text = if arguments.json {
-        Printed::Json(json(&report, &around)?)
-    } else {
-        Printed::People(report.text(&around))
+    if arguments.fix {
+        fix::check().map_err(|error| error.to_string())?;
+    }
+    let mut observer = Observer::new(scope);
+    let before = watch(&mut observer, time, &interrupt).map_err(|error| error.to_string())?;
+    let (flows_before, tally) = flows(&before);
+    let around = Surroundings::of(&flows_before, &observer);
+    let report = Report::new(&before, flows_before, tally, &around);
+    if !arguments.json
+        && let Err(status) = crate::print_on(Printed::People(report.text(&around)))
+    {
+        return Ok(status);
+    }
+    let trial = match arguments.fix && !interrupt.has_arrived() {
+        true => try_attach(&report, &around, &mut observer, time, &interrupt)?,
+        false => None,
     };
-    Ok(match crate::print_on(text) {
-        Ok(_) if report.verdict == Overall::Suffers => ExitCode::from(SUFFERS),
-        Ok(status) | Err(status) => status,
-    })
+    if arguments.json {
+        let text = Printed::Json(json(&report, &around, trial.as_ref())?);
+        if let Err(status) = crate::print_on(text) {
+            return Ok(status);
+        }
+    }
+    let is_fixed = trial.is_some_and(|trial| trial.comparison.outcome == Outcome::Helped);
+    let suffers = report.verdict == Overall::Suffers && !is_fixed;
+    Ok(if suffers { ExitCode::from(SUFFERS) } else { ExitCode::SUCCESS })
 }
 
-/// Opens the network namespace of `--netns`.
-fn scope(netns: Option<&str>) -> Result<Scope, String> {
-    let Some(name) = netns else { return Ok(Scope::All) };
-    let path =
-        if name.contains('/') { PathBuf::from(name) } else { Path::new("/run/netns").join(name) };
-    let expected = "expected the name of a network namespace, as `ip netns` lists it, or its path";
-    let refusal =
-        |reason: &dyn Display| format!("--netns {}: {reason}: {expected}", path.display());
-    let file = File::open(&path).map_err(|error| refusal(&error))?;
-    match unruffled_kernel::inside_network_namespace(&file, || ()) {
-        Ok(()) => Ok(Scope::One(file)),
-        Err(_) if !rustix::process::geteuid().is_root() => {
-            Err(format!("--netns {}: expected root, or sudo", path.display()))
+/// A trial of the remedies.
+#[derive(Serialize)]
+struct Trial {
+    /// Number of open connections that were switched.
+    switched: usize,
+    #[serde(flatten)]
+    comparison: Comparison,
+}
+
+/// What was attached, which is undone when this value is dropped.
+struct Attached;
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        if let Err(error) = fix::revert() {
+            let advice = "`sudo unruffled detach` undoes what is attached";
+            crate::print_notice(&format!("unruffled: doctor: detach: {error}; {advice}"));
         }
-        Err(_) => Err(refusal(&"no network namespace")),
+    }
+}
+
+/// Attaches where the report advises it, watches again, and detaches if that did not help. Returns `None` if the
+/// report advises no `attach`.
+fn try_attach(
+    report: &Report,
+    around: &Surroundings,
+    observer: &mut Observer,
+    time: Duration,
+    interrupt: &Interrupt,
+) -> Result<Option<Trial>, String> {
+    let attached = fix::attach(report, around).map_err(|error| error.to_string())?;
+    let Some(switched) = attached else {
+        crate::print_notice("--fix: there is nothing to attach");
+        return Ok(None);
+    };
+    let attached = Attached;
+    let connections = count(switched, "open connection");
+    crate::print_notice(&format!("attached, {connections} switched; watching again"));
+    let settled = observer.elapsed() + time / SETTLING;
+    while observer.elapsed() < settled && !interrupt.has_arrived() {
+        thread::sleep(POLL_INTERVAL);
+    }
+    let after = watch(observer, time, interrupt).map_err(|error| error.to_string())?;
+    let comparison = fix::compare(&report.flows, &flows(&after).0);
+    if interrupt.has_arrived() {
+        drop(attached);
+        return Err("interrupted before the second watch was over; all is undone".to_owned());
+    }
+    match comparison.outcome {
+        Outcome::Helped => std::mem::forget(attached),
+        Outcome::NoHelp | Outcome::NotMeasured => drop(attached),
+    }
+    crate::print_notice(&comparison.text());
+    Ok(Some(Trial { switched, comparison }))
+}
+
+/// Returns the network namespaces to watch.
+fn scope(arguments: &Arguments) -> Result<Scope, unruffled_kernel::Error> {
+    match arguments.namespace.target() {
+        None => Ok(Scope::All),
+        Some(target) => target.open().map(Scope::One),
     }
 }
 
 /// Watches for `time`, or until an interrupt.
-fn watch(scope: &Scope, time: Duration, interrupt: &Interrupt) -> Result<Watch, Error> {
+fn watch(observer: &mut Observer, time: Duration, interrupt: &Interrupt) -> Result<Watch, Error> {
     let bar = std::io::stderr()
         .is_terminal()
         .then(|| crate::output::bar(Some(time.as_millis() as u64), "{msg} [{bar:30}] {eta} left"));
-    let began = Instant::now();
+    let began = observer.elapsed();
     let mut interval = (time / SNAPSHOTS).clamp(MIN_INTERVAL, MAX_INTERVAL);
     let mut watch = Watch::default();
     let mut next = Duration::ZERO;
     loop {
-        let snapshot = Snapshot::take(scope, began)?;
-        let took = began.elapsed().saturating_sub(snapshot.at);
+        let snapshot = observer.snapshot()?;
+        let took = observer.elapsed().saturating_sub(snapshot.at);
         interval = interval.max(MAX_LOAD * took);
         watch.add(&snapshot);
         if let Some(bar) = &bar {
-            bar.set_message(format!("watching {} connections", snapshot.sockets.len()));
+            bar.set_message(format!("watching {}", count(snapshot.sockets.len(), "connection")));
         }
-        let is_last = next >= time || interrupt.has_arrived();
-        if is_last {
+        if next >= time || interrupt.has_arrived() {
             break;
         }
-        // A late snapshot does not make the next one early.
-        next = (next + interval).max(began.elapsed() + interval / 2).min(time.max(began.elapsed()));
-        while began.elapsed() < next && !interrupt.has_arrived() {
-            thread::sleep(POLL_INTERVAL.min(next.saturating_sub(began.elapsed())));
+        let now = observer.elapsed().saturating_sub(began);
+        // A snapshot that is late does not make the next one early.
+        next = (next + interval).max(now + interval / 2).min(time.max(now));
+        while observer.elapsed() < began + next && !interrupt.has_arrived() {
+            let left = (began + next).saturating_sub(observer.elapsed());
+            thread::sleep(POLL_INTERVAL.min(left));
             if let Some(bar) = &bar {
-                bar.set_position(began.elapsed().min(time).as_millis() as u64);
+                let elapsed = observer.elapsed().saturating_sub(began);
+                bar.set_position(elapsed.min(time).as_millis() as u64);
             }
         }
     }
@@ -131,11 +198,12 @@ fn watch(scope: &Scope, time: Duration, interrupt: &Interrupt) -> Result<Watch, 
     Ok(watch)
 }
 
-/// Returns the report as JSON, with the commands of its remedies.
-fn json(report: &Report, around: &Surroundings) -> Result<String, String> {
+/// Returns the report as JSON, with the commands of its remedies and the trial.
+fn json(report: &Report, around: &Surroundings, trial: Option<&Trial>) -> Result<String, String> {
     let mut document = serde_json::to_value(report).map_err(|error| error.to_string())?;
     let commands: Vec<_> = report.plan.iter().filter_map(|remedy| remedy.command(around)).collect();
     document["commands"] = commands.into();
+    document["fix"] = serde_json::to_value(trial).map_err(|error| error.to_string())?;
     Ok(format!("{document}\n"))
 }
 

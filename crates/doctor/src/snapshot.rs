@@ -35,35 +35,77 @@ pub struct Snapshot {
     pub closed: usize,
 }
 
-impl Snapshot {
-    /// Reads all connections in `scope`. `began` is the start of the watch.
+/// Time for which a list of network namespaces is used. Making it reads the folders of all processes.
+const LIST_LIFETIME: Duration = Duration::from_secs(5);
+
+/// Maximum number of network namespaces that are watched. Each takes an open file.
+const MAX_NAMESPACES: usize = 512;
+
+/// Takes snapshots.
+#[derive(Debug)]
+pub struct Observer {
+    scope: Scope,
+    began: Instant,
+    /// Network namespaces other than the own one.
+    others: Vec<(u64, File)>,
+    /// Time at which the list was made.
+    listed: Option<Instant>,
+}
+
+impl Observer {
+    /// Starts a watch.
+    pub fn new(scope: Scope) -> Self {
+        Self { scope, began: Instant::now(), others: Vec::new(), listed: None }
+    }
+
+    /// Returns the time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Returns whether all network namespaces are in scope.
+    pub(crate) fn is_for_all(&self) -> bool {
+        matches!(self.scope, Scope::All)
+    }
+
+    /// Reads all connections.
     ///
     /// # Errors
     /// If the kernel does not list the connections of this thread's namespace, or of the only one in scope.
-    pub fn take(scope: &Scope, began: Instant) -> Result<Self, Error> {
-        let mut snapshot = Self { at: began.elapsed(), ..Self::default() };
-        if let Scope::One(namespace) = scope {
+    pub fn snapshot(&mut self) -> Result<Snapshot, Error> {
+        let mut snapshot = Snapshot { at: self.elapsed(), ..Snapshot::default() };
+        if let Scope::One(namespace) = &self.scope {
             let inode = inode_of(namespace.metadata())?;
             snapshot.add(inode, inside(namespace, inode)?);
             return Ok(snapshot);
         }
         let own = inode_of(fs::metadata(OWN_NAMESPACE))?;
         snapshot.add(own, read(own)?);
-        if matches!(scope, Scope::Own) {
-            return Ok(snapshot);
-        }
-        for (inode, namespace) in unruffled_kernel::network_namespaces() {
-            if inode == own {
-                continue;
-            }
-            match inside(&namespace, inode) {
-                Ok(found) => snapshot.add(inode, found),
-                Err(_) => snapshot.closed += 1,
+        if self.is_for_all() {
+            self.list_namespaces(own);
+            for (inode, namespace) in &self.others {
+                match inside(namespace, *inode) {
+                    Ok(found) => snapshot.add(*inode, found),
+                    Err(_) => snapshot.closed += 1,
+                }
             }
         }
         Ok(snapshot)
     }
 
+    fn list_namespaces(&mut self, own: u64) {
+        if self.listed.is_some_and(|listed| listed.elapsed() < LIST_LIFETIME) {
+            return;
+        }
+        // An open file keeps a namespace that has ended, and the search would find it by that file.
+        self.others.clear();
+        let others = unruffled_kernel::network_namespaces().filter(|(inode, _)| *inode != own);
+        self.others.extend(others.take(MAX_NAMESPACES));
+        self.listed = Some(Instant::now());
+    }
+}
+
+impl Snapshot {
     fn add(&mut self, namespace: u64, (sockets, counters): Found) {
         self.sockets.extend(sockets);
         self.namespaces.insert(namespace, counters);

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use serde::Serialize;
 
-use crate::{Flow, Role, Scope, Verdict};
+use crate::{Flow, Observer, Role, Verdict};
 
 /// A network device that puts packets into others, or encrypts them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -20,6 +20,16 @@ pub struct Tunnel {
     pub kind: String,
 }
 
+/// How a user names a network namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// A name of `ip netns`.
+    Name(String),
+    /// A process in it.
+    Process(u32),
+}
+
 /// Facts about flows that do not come from their sockets.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
@@ -28,7 +38,7 @@ pub struct Surroundings {
     /// Inode of the network namespace of this process.
     pub own: u64,
     /// Names of network namespaces.
-    pub namespaces: BTreeMap<u64, String>,
+    pub namespaces: BTreeMap<u64, Place>,
     /// Paths of cgroups, without that of the root.
     pub cgroups: BTreeMap<u64, String>,
     /// Programs by the inodes of their sockets.
@@ -61,7 +71,7 @@ const MAX_DEPTH: usize = 16;
 
 impl Surroundings {
     /// Looks up what surrounds the flows that suffer.
-    pub fn of(flows: &[Flow], scope: &Scope) -> Self {
+    pub fn of(flows: &[Flow], observer: &Observer) -> Self {
         let is_slow = |flow: &&Flow| {
             matches!(flow.verdict, Verdict::SlowedByReordering | Verdict::SlowedByLateLosses)
         };
@@ -70,7 +80,7 @@ impl Surroundings {
         let is_root = rustix::process::geteuid().is_root();
         let namespaces: BTreeSet<u64> = flows.iter().map(|flow| flow.namespace).collect();
         Self {
-            sees_all: is_root || !matches!(scope, Scope::All),
+            sees_all: is_root || !observer.is_for_all(),
             own,
             namespaces: namespace_names(&namespaces, own),
             cgroups: cgroup_paths(slow.iter().filter_map(|flow| flow.cgroup).collect()),
@@ -93,22 +103,23 @@ impl Surroundings {
 }
 
 /// Returns the names of network namespaces: those of `ip netns`, or a process in it.
-fn namespace_names(inodes: &BTreeSet<u64>, own: u64) -> BTreeMap<u64, String> {
+fn namespace_names(inodes: &BTreeSet<u64>, own: u64) -> BTreeMap<u64, Place> {
     let mut names = BTreeMap::new();
-    let wanted = |inode: &u64| *inode != own && inodes.contains(inode);
+    let is_foreign = |inode: &u64| *inode != own && inodes.contains(inode);
     for entry in fs::read_dir("/run/netns").into_iter().flatten().flatten() {
         let Ok(found) = fs::metadata(entry.path()) else { continue };
-        if wanted(&found.ino()) {
-            names.insert(found.ino(), entry.file_name().to_string_lossy().into_owned());
+        if is_foreign(&found.ino()) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            names.insert(found.ino(), Place::Name(name));
         }
     }
-    if inodes.iter().filter(|inode| wanted(inode)).all(|inode| names.contains_key(inode)) {
+    if inodes.iter().filter(|inode| is_foreign(inode)).all(|inode| names.contains_key(inode)) {
         return names;
     }
     for (process, folder) in processes() {
         let Ok(found) = fs::metadata(folder.join("ns/net")) else { continue };
-        if wanted(&found.ino()) {
-            names.entry(found.ino()).or_insert_with(|| format!("of process {process}"));
+        if is_foreign(&found.ino()) {
+            names.entry(found.ino()).or_insert(Place::Process(process));
         }
     }
     names

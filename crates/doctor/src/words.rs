@@ -2,7 +2,7 @@
 
 use unruffled_units::count;
 
-use crate::{Doubt, Group, Overall, Remedy, Report, Role, Sureness, Surroundings};
+use crate::{Doubt, Group, Overall, Place, Remedy, Report, Role, Sureness, Surroundings};
 
 /// Maximum number of groups that the text lists.
 const MAX_GROUPS: usize = 12;
@@ -131,7 +131,8 @@ fn place(namespace: u64, around: &Surroundings) -> String {
         return String::new();
     }
     match around.namespaces.get(&namespace) {
-        Some(name) => format!(" in network namespace {name}"),
+        Some(Place::Name(name)) => format!(" in network namespace {name}"),
+        Some(Place::Process(process)) => format!(" in the network namespace of process {process}"),
         None => format!(" in network namespace net:[{namespace}]"),
     }
 }
@@ -177,28 +178,39 @@ impl Remedy {
 
     /// Returns the command of the remedy, if it has one.
     pub fn command(&self, around: &Surroundings) -> Option<String> {
-        let (namespace, rest) = match self {
+        match self {
             Self::Attach { namespace, cgroup, bbr } => {
-                let growth = if *bbr { " --growth bbr" } else { "" };
-                let to = match cgroup {
-                    Some(path) => format!("--cgroup '{}'", path.replace('\'', r"'\''")),
-                    None => "--default".to_owned(),
+                let mut command = "sudo unruffled attach".to_owned();
+                if let Some(path) = cgroup {
+                    command += &format!(" --cgroup '{}'", path.replace('\'', r"'\''"));
+                }
+                command += &match elsewhere(*namespace, around) {
+                    Some(Place::Name(name)) => format!(" --netns {name}"),
+                    Some(Place::Process(process)) => format!(" --pid {process}"),
+                    None if cgroup.is_some() => String::new(),
+                    None => " --default".to_owned(),
                 };
-                (*namespace, format!("unruffled attach {to}{growth}"))
+                if *bbr {
+                    command += " --growth bbr";
+                }
+                Some(command)
             }
-            Self::Resequence { namespace } => (*namespace, "unruffled resequence".to_owned()),
-            Self::RaiseReplayWindow { .. } | Self::InspectStatus { .. } => return None,
-        };
-        let enter = match around.namespaces.get(&namespace) {
-            _ if namespace == around.own => String::new(),
-            None => String::new(),
-            Some(name) => match name.strip_prefix("of process ") {
-                Some(process) => format!("nsenter --target {process} --net "),
-                None => format!("nsenter --net=/run/netns/{name} "),
-            },
-        };
-        Some(format!("sudo {enter}{rest}"))
+            Self::Resequence { namespace } => {
+                let enter = match elsewhere(*namespace, around) {
+                    Some(Place::Name(name)) => format!("nsenter --net=/run/netns/{name} "),
+                    Some(Place::Process(process)) => format!("nsenter --target {process} --net "),
+                    None => String::new(),
+                };
+                Some(format!("sudo {enter}unruffled resequence"))
+            }
+            Self::RaiseReplayWindow { .. } | Self::InspectStatus { .. } => None,
+        }
     }
+}
+
+/// Returns the name of a network namespace other than that of this process.
+pub(crate) fn elsewhere(namespace: u64, around: &Surroundings) -> Option<&Place> {
+    around.namespaces.get(&namespace).filter(|_| namespace != around.own)
 }
 
 impl Doubt {

@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use unruffled_doctor::fix::{Outcome, compare};
 use unruffled_doctor::{
     Counters, Doubt, Flow, Overall, Remedy, Report, Role, Snapshot, Socket, Sureness, Surroundings,
     Tally, TcpInfo, Tunnel, Verdict, Watch, flows,
@@ -544,4 +545,44 @@ proptest! {
         let connection = Connection { out, retransmitted, rtt_ms, swing, reordered, ..sender(1) };
         prop_assert!(!verdict(connection).suffers());
     }
+}
+
+/// Connections 1 and 2 had 0.46 Mb/s and have 4.6 and 9.3; connection 3 was left alone.
+#[test]
+fn a_trial_helps_if_the_rates_grow_beside_those_left_alone() {
+    let before = flows(&watch(&[half_late(1), half_late(2), sender(3)], 0)).0;
+    let attached = |port, out| Connection { control: "unruffled", out, ..sender(port) };
+    let after = |left_alone| {
+        let other = Connection { out: left_alone, ..sender(3) };
+        flows(&watch(&[attached(1, 400.0), attached(2, 800.0), other], 0)).0
+    };
+    let same = compare(&before, &after(800.0));
+    assert_eq!((same.outcome, same.connections, same.left_alone), (Outcome::Helped, 2, 1));
+    // Of 40 and 40 segments a second.
+    assert_eq!((same.gain, same.gain_left_alone), (Some(10.0), Some(1.0)));
+    // The path has become ten times as fast for all.
+    let all = compare(&before, &after(8000.0));
+    assert_eq!((all.outcome, all.gain_left_alone), (Outcome::NoHelp, Some(10.0)));
+}
+
+#[test]
+fn a_trial_without_connections_that_have_it_is_not_measured() {
+    let before = flows(&watch(&[half_late(1), sender(2)], 0)).0;
+    let comparison = compare(&before, &before);
+    assert_eq!(comparison.outcome, Outcome::NotMeasured);
+    // A connection that did not suffer shows nothing.
+    let after = flows(&watch(&[Connection { control: "unruffled", ..sender(2) }], 0)).0;
+    assert_eq!(compare(&before, &after).outcome, Outcome::NotMeasured);
+}
+
+/// A connection that began after `attach` is compared with the slow ones to the same destination.
+#[test]
+fn a_new_connection_is_compared_with_its_destination() {
+    let before = flows(&watch(&[half_late(1)], 0)).0;
+    let new = Connection { control: "unruffled_bbr", out: 60.0, ..sender(7) };
+    let comparison = compare(&before, &flows(&watch(&[new.clone()], 0)).0);
+    assert_eq!((comparison.outcome, comparison.gain), (Outcome::Helped, Some(1.5)));
+    let elsewhere = Connection { peer: address("203.0.113.1:80"), ..new };
+    let comparison = compare(&before, &flows(&watch(&[elsewhere], 0)).0);
+    assert_eq!(comparison.outcome, Outcome::NotMeasured);
 }
