@@ -34,7 +34,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// How long to watch, from 5 s to 24 h; Ctrl-C ends it with a verdict
+    /// How long to watch, from 3 s to 24 h; Ctrl-C ends it with a verdict
     #[arg(long = "for", value_name = "TIME", default_value = "30 s", value_parser = watch_time)]
     #[arg(allow_hyphen_values = true)]
     time: unruffled_units::Duration,
@@ -51,9 +51,9 @@ pub(crate) struct Arguments {
 /// Parses the time of the watch.
 fn watch_time(text: &str) -> Result<unruffled_units::Duration, String> {
     let range =
-        unruffled_units::Duration::from_secs(5)..=unruffled_units::Duration::from_secs(86_400);
+        unruffled_units::Duration::from_secs(3)..=unruffled_units::Duration::from_secs(86_400);
     let time = unruffled_units::parse_duration(text).map_err(|error| error.to_string())?;
-    let expected = || format!("expected 5 s to 24 h, found {text:?}");
+    let expected = || format!("expected 3 s to 24 h, found {text:?}");
     range.contains(&time).then_some(time).ok_or_else(expected)
 }
 
@@ -212,8 +212,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_watch_takes_5_seconds_to_a_day() {
-        for text in ["0 s", "4.9 s", "25 h", "-5 s", "soon", ""] {
+    fn a_watch_takes_3_seconds_to_a_day() {
+        for text in ["0 s", "2.9 s", "25 h", "-5 s", "soon", ""] {
             assert!(watch_time(text).is_err(), "{text}");
         }
         assert_eq!(watch_time("10s"), Ok(unruffled_units::Duration::from_secs(10)));

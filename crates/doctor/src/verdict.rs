@@ -84,6 +84,10 @@ const MANY_SPURIOUS: f64 = 0.01;
 /// retransmissions are many.
 const MAX_RATIO_IF_MANY: f64 = 6.0;
 
+/// Least number of spurious retransmissions that slow a connection whose rate is not steady, where they are not
+/// many. The rate of one that grows is not steady either.
+const MIN_SPURIOUS_IF_UNSTEADY: u64 = 20;
+
 /// Largest such ratio where the rate is not steady. A larger window shows that the sender does not reduce it by
 /// its retransmissions.
 const MAX_RATIO_IF_UNSTEADY: f64 = 16.0;
@@ -152,8 +156,8 @@ fn is_slowed_by_spurious(flow: &Flow) -> bool {
         return false;
     }
     let are_many = share(flow.spurious, flow.segments) >= MANY_SPURIOUS;
-    are_many && ratio <= MAX_RATIO_IF_MANY
-        || !is_link_limited(flow) && ratio <= MAX_RATIO_IF_UNSTEADY
+    let is_unsteady = flow.spurious >= MIN_SPURIOUS_IF_UNSTEADY && !is_link_limited(flow);
+    are_many && ratio <= MAX_RATIO_IF_MANY || is_unsteady && ratio <= MAX_RATIO_IF_UNSTEADY
 }
 
 /// Returns whether losses are enough, and frequent enough, to be what limits the window.

@@ -325,7 +325,7 @@ fn healthy_paths_give_no_alarm_in_twenty_runs() {
 #[test]
 fn invalid_arguments_are_refused_in_one_line() {
     for (arguments, expected) in [
-        (&["--for", "1 s"][..], "expected 5 s to 24 h"),
+        (&["--for", "1 s"][..], "expected 3 s to 24 h"),
         (&["--for", "soon"], "--for"),
         (&["--netns", "no-such-namespace"], "/run/netns/no-such-namespace: "),
         (&["--netns", "/dev/null", "--for", "5 s"], "/dev/null"),
