@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rustix::net::sockopt::set_tcp_congestion;
 use serde_json::Value;
 use unruffled_net::{Emulator, Error, Pair, Side};
 use unruffled_race::paths;
@@ -31,7 +30,7 @@ fn child(name: &str, setting: &str) {
     assert!(!is_registered());
 }
 
-/// The path of `half-late`, and a bulk transfer by CUBIC over it.
+/// The path of `half-late`, and a bulk transfer by Reno over it.
 struct Transfer {
     pair: Pair,
     stop: Arc<AtomicBool>,
@@ -41,7 +40,8 @@ struct Transfer {
 impl Transfer {
     fn start() -> Self {
         let pair = Pair::new(1500).unwrap_or_else(|error| panic!("{error}"));
-        pair.left.namespace.sysctl("net.ipv4.tcp_congestion_control", "cubic").expect("it exists");
+        // Every namespace may have it as its default.
+        pair.left.namespace.sysctl("net.ipv4.tcp_congestion_control", "reno").expect("it exists");
         let text = flags::text("half-late", &[]).expect("is built in");
         let scenario = Scenario::parse_for_real_packets("half-late", &text, &[]).expect("is valid");
         let paths = paths(&scenario, 1, [(&scenario.traffic[0], 0)]);
@@ -50,7 +50,6 @@ impl Transfer {
         let listener = at(&pair.right, || TcpListener::bind(address).expect("a port"));
         let mut sender = at(&pair.left, || TcpStream::connect(address).expect("a path"));
         let mut receiver = listener.accept().expect("a connection").0;
-        set_tcp_congestion(&sender, "cubic").expect("it exists");
         let stop = Arc::new(AtomicBool::new(false));
         let timeout = Some(Duration::from_millis(100));
         sender.set_write_timeout(timeout).expect("a timeout");
@@ -125,7 +124,7 @@ fn helps() {
     let Ok(_) = std::env::var("CHILD") else { return };
     let transfer = Transfer::start();
     let before = transfer.settings();
-    let output = transfer.doctor("8s").output().expect("it is in PATH");
+    let output = transfer.doctor("6s").output().expect("it is in PATH");
     let printed = text(&output);
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(report["verdict"], "suffers", "{printed}");
@@ -150,8 +149,8 @@ fn ends() {
     let Ok(_) = std::env::var("CHILD") else { return };
     let transfer = Transfer::start();
     let before = transfer.settings();
-    let doctor = transfer.doctor("5s").spawn().expect("it is in PATH");
-    thread::sleep(Duration::from_millis(4800));
+    let doctor = transfer.doctor("3s").spawn().expect("it is in PATH");
+    thread::sleep(Duration::from_millis(2900));
     transfer.stop.store(true, Ordering::Relaxed);
     let output = doctor.wait_with_output().expect("ends");
     let printed = text(&output);
