@@ -58,6 +58,8 @@ pub struct Flow {
     /// Mean smoothed round-trip time.
     #[serde(rename = "rtt_s", serialize_with = "seconds")]
     pub rtt: Duration,
+    /// Ratio of the greatest smoothed round-trip time to the least, which grows where a queue fills.
+    pub rtt_ratio: f64,
     /// Segments delivered per round trip.
     pub window: f64,
     /// Share of the time in which data waited to be sent, or, at a receiver, in which data arrived.
@@ -152,6 +154,7 @@ fn sender(history: &History) -> Flow {
         reordered: delta(now.reordered, base.reordered),
         timeouts: now.timeouts.map(|timeouts| timeouts.wrapping_sub(base.timeouts.unwrap_or(0))),
         rtt: mean(history.steps.iter().map(|step| step.rtt)),
+        rtt_ratio: ratio(history.steps.iter().map(|step| step.rtt)),
         window: window(&history.steps, |step| step.delivered, |step| step.rtt),
         active: share(backlogged, history.time()),
         steadiness: steadiness(&history.steps, |step| step.delivered),
@@ -179,6 +182,7 @@ fn receiver(history: &History) -> Flow {
         segments,
         reordered: delta(now.out_of_order_in, base.out_of_order_in),
         rtt: mean(history.steps.iter().map(rtt)),
+        rtt_ratio: ratio(history.steps.iter().map(rtt)),
         window: window(&history.steps, |step| step.arrived, rtt),
         active: share(active, history.time()),
         steadiness: steadiness(&history.steps, |step| step.arrived),
@@ -204,6 +208,7 @@ fn blank(history: &History) -> Flow {
         reordered: 0,
         timeouts: None,
         rtt: Duration::ZERO,
+        rtt_ratio: 1.0,
         window: 0.0,
         active: 0.0,
         steadiness: 1.0,
@@ -273,6 +278,15 @@ fn mean(times: impl Iterator<Item = Duration>) -> Duration {
     let known: Vec<Duration> = times.filter(|time| !time.is_zero()).collect();
     let count = u32::try_from(known.len()).unwrap_or(u32::MAX);
     known.iter().sum::<Duration>().checked_div(count).unwrap_or_default()
+}
+
+/// Returns the ratio of the greatest of the round-trip times that are known to the least.
+fn ratio(times: impl Iterator<Item = Duration>) -> f64 {
+    let known: Vec<Duration> = times.filter(|time| !time.is_zero()).collect();
+    match (known.iter().min(), known.iter().max()) {
+        (Some(least), Some(greatest)) => greatest.as_secs_f64() / least.as_secs_f64(),
+        _ => 1.0,
+    }
 }
 
 /// Returns the segments per round trip.

@@ -371,7 +371,12 @@ fn sureness(verdict: Overall, suffering: &[&Flow], flows: &[Flow], doubts: &[Dou
         Overall::Unknown => Sureness::Low,
         Overall::Suffers => {
             let spurious: u64 = suffering.iter().map(|flow| flow.spurious).sum();
-            if spurious >= MANY_EVENTS { Sureness::High } else { Sureness::Medium }
+            let is_shown = suffering.iter().any(|flow| flow.verdict.suffers());
+            match spurious {
+                _ if !is_shown => Sureness::Low,
+                MANY_EVENTS.. => Sureness::High,
+                _ => Sureness::Medium,
+            }
         }
         // An end that sends sees what its packets meet; an end that receives, or whose application is the
         // limit, does not.

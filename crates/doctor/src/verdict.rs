@@ -20,7 +20,7 @@ pub enum Verdict {
     SlowedByReordering,
     /// Losses keep it slow, and packets are overtaken as well: late packets may be dropped on their way.
     SlowedByLateLosses,
-    /// Losses keep it slow, and packets are in order.
+    /// Losses keep it slow, and packets are in order, or a queue overflows.
     SlowedByLosses,
     /// The application writes or reads less than the path carries.
     ApplicationLimited,
@@ -73,6 +73,9 @@ const MIN_OFTEN_REORDERED: u64 = 10;
 /// Least number of losses of a connection that losses slow.
 const MIN_LOSSES: u64 = 5;
 
+/// Ratio of the greatest round-trip time to the least from which a queue fills, so that losses are congestion.
+const MAX_RTT_RATIO: f64 = 1.3;
+
 /// Steadiness from which a link is the limit, and not the sender's window.
 const LINK_LIMITED: f64 = 0.85;
 
@@ -122,7 +125,8 @@ fn judge_sender(flow: &Flow) -> Verdict {
     }
     let losses = flow.retransmitted.saturating_sub(flow.spurious);
     if is_slowed_by_losses(flow, losses) {
-        return match flow.reordered >= MIN_OFTEN_REORDERED {
+        let is_late = flow.reordered >= MIN_OFTEN_REORDERED && flow.rtt_ratio < MAX_RTT_RATIO;
+        return match is_late {
             _ if is_buffer_limited(flow) => Verdict::BufferLimited,
             true => Verdict::SlowedByLateLosses,
             false => Verdict::SlowedByLosses,

@@ -94,7 +94,7 @@ impl Group {
         let kinds = [
             (self.slowed_by_reordering, "slowed by reordering"),
             (self.slowed_by_late_losses, "slowed by losses beside reordering"),
-            (self.slowed_by_losses, "slowed by losses in order, which is not reordering"),
+            (self.slowed_by_losses, "slowed by losses, which is not reordering"),
             (self.limited_otherwise, "limited by the application or its buffers"),
         ];
         for (number, what) in kinds.into_iter().filter(|(number, _)| *number > 0) {

@@ -273,13 +273,28 @@ fn losses_beside_overtaken_packets_are_late_losses() {
     assert_eq!(hint.verdict, Overall::Healthy);
     assert_eq!(hint.plan, [Remedy::RaiseReplayWindow { namespace: HERE, tunnel: None }]);
     assert!(hint.doubts.contains(&Doubt::NoDuplicatesReported { connections: 1 }));
-    let wireguard = Tunnel { device: "wg0".to_owned(), kind: "wireguard".to_owned() };
+    let openvpn = Tunnel { device: "tun0".to_owned(), kind: "tun".to_owned() };
     let mut around = around();
-    around.tunnels.insert((HERE, address("198.51.100.7:1").ip()), wireguard.clone());
+    around.tunnels.insert((HERE, address("198.51.100.7:1").ip()), openvpn.clone());
     let finding = report_of(&watch, &around);
     assert_eq!((finding.verdict, finding.suffering), (Overall::Suffers, 1));
-    let tunnel = Some(wireguard);
+    assert_eq!(finding.sureness, Sureness::Low);
+    let tunnel = Some(openvpn);
     assert_eq!(finding.plan, [Remedy::RaiseReplayWindow { namespace: HERE, tunnel }]);
+}
+
+/// The round-trip time grows by half as a queue fills.
+#[test]
+fn losses_of_a_queue_beside_overtaken_packets_are_congestion() {
+    let swing = [0.6, 1.4];
+    let radio = Connection { out: 140.0, retransmitted: 1.4, reordered: 12.0, swing, ..sender(1) };
+    let mut watch = watch(std::slice::from_ref(&radio), 0);
+    let mut socket = radio.socket(10.5, 21);
+    socket.info.rtt = Duration::from_millis(150);
+    let at = Duration::from_millis(10_500);
+    watch.add(&Snapshot { at, sockets: vec![socket], ..Snapshot::default() });
+    assert_eq!(flows(&watch).0[0].rtt_ratio, 1.5);
+    assert_eq!(flows(&watch).0[0].verdict, Verdict::SlowedByLosses);
 }
 
 #[test]
