@@ -283,17 +283,17 @@ fn losses_beside_overtaken_packets_are_late_losses() {
     assert_eq!(finding.plan, [Remedy::RaiseReplayWindow { namespace: HERE, tunnel }]);
 }
 
-/// The round-trip time grows by half as a queue fills.
+/// The round-trip time doubles as a queue fills.
 #[test]
 fn losses_of_a_queue_beside_overtaken_packets_are_congestion() {
     let swing = [0.6, 1.4];
     let radio = Connection { out: 140.0, retransmitted: 1.4, reordered: 12.0, swing, ..sender(1) };
     let mut watch = watch(std::slice::from_ref(&radio), 0);
     let mut socket = radio.socket(10.5, 21);
-    socket.info.rtt = Duration::from_millis(150);
+    socket.info.rtt = Duration::from_millis(200);
     let at = Duration::from_millis(10_500);
     watch.add(&Snapshot { at, sockets: vec![socket], ..Snapshot::default() });
-    assert_eq!(flows(&watch).0[0].rtt_ratio, 1.5);
+    assert_eq!(flows(&watch).0[0].rtt_ratio, 2.0);
     assert_eq!(flows(&watch).0[0].verdict, Verdict::SlowedByLosses);
 }
 
