@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::existing::Connections;
 use crate::live::Live;
-use crate::namespace::{Identity, Target};
+use crate::namespace::Identity;
 use crate::state::{Cgroup, State, StateLock, seconds_since_1970};
+use crate::target::Target;
 use crate::{
     Error, Growth, Registered, cgroup, defaults, namespace, object, pins, requirements, search,
 };
@@ -123,15 +124,20 @@ fn apply(
     // The programs of a cgroup may be in any namespace.
     let connections = Connections::new(growth, inode)?;
     let mut switched = 0;
-    for (_, namespace) in search::all() {
-        let switch = || {
-            let own = Identity::own(Some(&live))?;
-            connections.switch_over(&defaults::former(state, &own)?)
-        };
+    let mut failure = None;
+    namespace::in_each(search::all, |_, entered| {
         // The process may lack the privileges to enter a namespace.
-        switched += namespace::inside(&namespace, switch).unwrap_or(Ok(0))?;
-    }
-    Ok(switched)
+        if entered.is_err() {
+            return;
+        }
+        let own = Identity::own(Some(&live));
+        let former = own.and_then(|own| defaults::former(state, &own));
+        match former.and_then(|former| connections.switch_over(&former)) {
+            Ok(more) => switched += more,
+            Err(error) => failure = failure.take().or(Some(error)),
+        }
+    });
+    failure.map_or(Ok(switched), Err)
 }
 
 fn attach_cgroup(cgroup: &Path, growth: Growth, state: &mut State) -> Result<(), Error> {

@@ -23,23 +23,37 @@ fn is_ours(control: &str) -> bool {
 /// Makes the congestion control the default of this thread's namespace, and switches timestamps off there.
 /// The former settings are stored first.
 pub(crate) fn make(growth: Growth, state: &mut State, namespace: Identity) -> Result<(), Error> {
+    if record(state, namespace)? {
+        state.store()?;
+    }
+    apply(growth)
+}
+
+/// Adds the settings of this thread's namespace to the state, unless they are in it. Returns whether they were
+/// added; the state is then to be stored before [`apply`].
+pub(crate) fn record(state: &mut State, namespace: Identity) -> Result<bool, Error> {
     let control = namespace::sysctl(CONTROL_SYSCTL)?;
     let mut timestamps = namespace::sysctl(TIMESTAMPS_SYSCTL)?;
     let earlier = state.former(&namespace);
     // A new namespace inherits the default of the first one, but not its timestamps.
-    if !is_ours(&control) || earlier.is_none() {
-        // Another default was set since. Timestamps may still be off from an earlier `attach`.
-        if let Some(earlier) = earlier
-            && timestamps == TIMESTAMPS_OFF
-        {
-            timestamps.clone_from(&earlier.timestamps);
-        }
-        state.defaults.retain(|former| !former.namespace.matches(&namespace));
-        let since = Some(seconds_since_1970());
-        let former = FormerSettings { namespace, congestion_control: control, timestamps, since };
-        state.defaults.push(former);
-        state.store()?;
+    if is_ours(&control) && earlier.is_some() {
+        return Ok(false);
     }
+    // Another default was set since. Timestamps may still be off from an earlier `attach`.
+    if let Some(earlier) = earlier
+        && timestamps == TIMESTAMPS_OFF
+    {
+        timestamps.clone_from(&earlier.timestamps);
+    }
+    state.defaults.retain(|former| !former.namespace.matches(&namespace));
+    let since = Some(seconds_since_1970());
+    let former = FormerSettings { namespace, congestion_control: control, timestamps, since };
+    state.defaults.push(former);
+    Ok(true)
+}
+
+/// Sets the default and the timestamps of this thread's namespace.
+pub(crate) fn apply(growth: Growth) -> Result<(), Error> {
     namespace::set_sysctl(CONTROL_SYSCTL, growth.control())?;
     namespace::set_sysctl(TIMESTAMPS_SYSCTL, TIMESTAMPS_OFF)
 }
@@ -111,17 +125,21 @@ impl<'a> Former<'a> {
         let mut left: BTreeSet<u64> =
             self.state.defaults.iter().map(|former| former.namespace.inode).collect();
         let mut failure = None;
-        for (inode, namespace) in self.found() {
-            let done = namespace::inside(&namespace, || {
-                self.restore_own();
-                work();
-            });
-            if left.remove(&inode)
-                && let Err(error) = done
-            {
-                failure = failure.or(Some(error));
-            }
-        }
+        namespace::in_each(
+            || self.found(),
+            |inode, entered| {
+                let is_recorded = left.remove(&inode);
+                match entered {
+                    Ok(()) => {
+                        self.restore_own();
+                        work();
+                    }
+                    Err(error) if is_recorded => failure = failure.take().or(Some(error)),
+                    // The process may lack the privileges to enter a namespace.
+                    Err(_) => {}
+                }
+            },
+        );
         // Namespaces may have ended since the search began.
         let namespaces = self.live.and_then(|live| live.namespaces().ok()).unwrap_or_default();
         let is_live = |former: &&FormerSettings| {

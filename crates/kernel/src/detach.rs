@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use crate::defaults::{self, Former};
 use crate::existing::Connections;
 use crate::live::Live;
-use crate::namespace::{self, Identity, Target};
+use crate::namespace::{self, Identity};
 use crate::state::{DaemonLock, State, StateLock};
+use crate::target::Target;
 use crate::{Error, Growth, cgroup, is_registered, object, pins, requirements, search};
 
 /// Result of [`detach`] and [`detach_namespace`].
@@ -153,11 +154,14 @@ pub fn detach_namespace(target: &Target) -> Result<Detached, Error> {
 /// connections, even if it is no longer registered.
 fn reset_listeners() -> Result<(), Error> {
     let listeners = object::Listeners::new()?;
-    for (_, namespace) in search::all() {
-        let mut done = Ok(());
+    let mut failure = None;
+    namespace::in_each(search::all, |_, entered| {
         // The process may lack the privileges to enter a namespace.
-        let _ = namespace::inside(&namespace, || done = listeners.reset());
-        done?;
-    }
-    Ok(())
+        if entered.is_ok()
+            && let Err(error) = listeners.reset()
+        {
+            failure = failure.take().or(Some(error));
+        }
+    });
+    failure.map_or(Ok(()), Err)
 }

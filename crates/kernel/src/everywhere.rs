@@ -5,6 +5,7 @@
 //! only while it is attached, so the daemon keeps none alive.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::thread;
@@ -24,6 +25,11 @@ use crate::{Error, Growth, defaults, pins, requirements, search};
 
 /// Interval of the rounds on kernels without events.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// Interval of these rounds while namespaces are made, since more may follow: one is seldom made alone.
+const ACTIVE_INTERVAL: Duration = Duration::from_millis(25);
+const ACTIVE_TIME: Duration = Duration::from_secs(1);
+/// Number of namespaces that are open at once, while their former settings are stored together.
+const GROUP: usize = 32;
 /// Time after an event in which a process enters or mounts its new namespace. Further events of that time
 /// are served by the same round.
 const SETTLING_TIME: Duration = Duration::from_millis(5);
@@ -56,6 +62,8 @@ pub struct Daemon {
     /// Namespaces that are attached or excluded.
     served: BTreeSet<Identity>,
     pending: BTreeMap<Identity, Retry>,
+    /// Time until which more new namespaces are expected.
+    active_until: Instant,
     _lock: DaemonLock,
 }
 
@@ -127,6 +135,7 @@ impl Daemon {
                 watch,
                 served: BTreeSet::new(),
                 pending: BTreeMap::new(),
+                active_until: Instant::now(),
                 _lock: lock,
             })
         };
@@ -177,9 +186,12 @@ impl Daemon {
                 }
                 !is_excluded
             });
-            self.attach(new, &mut state, &mut round);
+            self.attach(new, &mut state, &mut round)?;
             // The own changes of the file need no round.
             self.state_has_changed();
+        }
+        if round.attached > 0 {
+            self.active_until = Instant::now() + ACTIVE_TIME;
         }
         round.total = self.served.len();
         round.unreachable = self.pending.len();
@@ -187,31 +199,67 @@ impl Daemon {
     }
 
     /// Attaches these namespaces. Those that cannot be found are tried again later.
-    fn attach(&mut self, mut new: BTreeMap<u64, Identity>, state: &mut State, round: &mut Round) {
-        for (inode, file) in search::find(new.keys().copied().collect()) {
-            let Some(identity) = new.get(&inode).copied() else { continue };
-            let growth = self.coverage.growth;
-            let live = &self.live;
-            let connections = self.connections.as_ref();
-            let attached =
-                namespace::inside(&file, || attach_own(growth, live, connections, identity, state));
-            match attached.and_then(|attached| attached) {
-                Ok(Some(switched)) => {
+    fn attach(
+        &mut self,
+        mut new: BTreeMap<u64, Identity>,
+        state: &mut State,
+        round: &mut Round,
+    ) -> Result<(), Error> {
+        let growth = self.coverage.growth;
+        let live = &self.live;
+        let connections = self.connections.as_ref();
+        let results = namespace::on_a_journey(|| {
+            let mut results = Vec::new();
+            let mut found = search::find(new.keys().copied().collect());
+            loop {
+                let group: Vec<_> = found.by_ref().take(GROUP).collect();
+                if group.is_empty() {
+                    return Ok(results);
+                }
+                let mut recorded = Vec::new();
+                let mut is_changed = false;
+                for (inode, file) in group {
+                    let Some(expected) = new.get(&inode) else { continue };
+                    match record(&file, *expected, live, state) {
+                        Ok(None) => {}
+                        Ok(Some(is_added)) => {
+                            is_changed |= is_added;
+                            recorded.push((*expected, file));
+                        }
+                        Err(error) => results.push((*expected, Err(error))),
+                    }
+                }
+                if is_changed {
+                    state.store()?;
+                }
+                for (identity, file) in recorded {
+                    let former = defaults::former(state, &identity);
+                    let attached = former.and_then(|former| {
+                        namespace::move_to(&file)?;
+                        defaults::apply(growth)?;
+                        connections.map_or(Ok(0), |connections| connections.switch_over(&former))
+                    });
+                    results.push((identity, attached));
+                }
+            }
+        });
+        for (identity, attached) in results? {
+            match attached {
+                Ok(switched) => {
                     round.attached += 1;
                     round.switched += switched;
                     self.served.insert(identity);
                     self.pending.remove(&identity);
-                    new.remove(&inode);
+                    new.remove(&identity.inode);
                 }
-                // Another namespace has this number by now. The next round finds it.
-                Ok(None) => {}
-                Err(error) => round.failures.push(format!("net:[{inode}]: {error}")),
+                Err(error) => round.failures.push(format!("net:[{}]: {error}", identity.inode)),
             }
         }
         for identity in new.into_values() {
             let retry = Retry::after(self.pending.get(&identity));
             self.pending.insert(identity, retry);
         }
+        Ok(())
     }
 
     /// Returns whether the state's file was changed since the last call.
@@ -232,7 +280,8 @@ impl Daemon {
     pub fn wait(&self, wake: BorrowedFd<'_>, longest: Duration) -> Result<(), Error> {
         let now = Instant::now();
         let retries = self.pending.values().map(|retry| retry.at.saturating_duration_since(now));
-        let interval = self.events.is_none().then_some(POLL_INTERVAL);
+        let interval = if now < self.active_until { ACTIVE_INTERVAL } else { POLL_INTERVAL };
+        let interval = self.events.is_none().then_some(interval);
         let timeout = retries.chain(interval).fold(longest, Duration::min);
         let timeout = Timespec::try_from(timeout).ok();
         let poll = |events: Option<BorrowedFd<'_>>| {
@@ -256,21 +305,19 @@ impl Daemon {
     }
 }
 
-/// Attaches this thread's namespace, and returns the number of connections that were switched. Returns `None`
-/// if it is another namespace than expected.
-fn attach_own(
-    growth: Growth,
-    live: &Live,
-    connections: Option<&Connections>,
+/// Adds the settings of a namespace to the state. Returns whether the state has changed, and `None` if the
+/// file leads to another namespace with the same inode by now, which the next round finds.
+fn record(
+    file: &File,
     expected: Identity,
+    live: &Live,
     state: &mut State,
-) -> Result<Option<usize>, Error> {
+) -> Result<Option<bool>, Error> {
+    namespace::move_to(file)?;
     if Identity::own(Some(live))? != expected {
         return Ok(None);
     }
-    defaults::make(growth, state, expected)?;
-    let Some(connections) = connections else { return Ok(Some(0)) };
-    connections.switch_over(&defaults::former(state, &expected)?).map(Some)
+    defaults::record(state, expected).map(Some)
 }
 
 fn acquire_daemon_lock() -> Result<DaemonLock, Error> {

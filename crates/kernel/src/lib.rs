@@ -63,6 +63,7 @@ mod run;
 mod search;
 mod state;
 mod status;
+mod target;
 
 #[cfg(bpf)]
 mod events;
@@ -95,11 +96,12 @@ pub use error::Error;
 pub use everywhere::{Coverage, Daemon, Round};
 pub use growth::Growth;
 pub use hold::Hold;
-pub use namespace::{Target, inside as inside_network_namespace};
+pub use namespace::inside as inside_network_namespace;
 use object::Registered;
 pub use run::{Signal, run};
 pub use search::all as network_namespaces;
 pub use status::{Connection, Sample, Status};
+pub use target::Target;
 
 /// Returns whether a congestion control of ours is registered in the kernel.
 pub fn is_registered() -> bool {

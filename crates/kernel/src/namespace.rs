@@ -1,27 +1,19 @@
 //! Network namespaces: their identity, and work in another one.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::fs::{self, File};
 use std::os::fd::AsFd as _;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt as _;
 use std::thread;
 
-use rustix::fs::OFlags;
-use rustix::io::Errno;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::live::Live;
 #[cfg(bpf)]
 use crate::search;
-use crate::{Error, requirements};
 
 pub(crate) const OWN_NAMESPACE: &str = "/proc/thread-self/ns/net";
-
-/// Directory of the mounts that `ip netns` makes.
-const NAMED: &str = "/run/netns";
 
 /// Identity of a network namespace. The inode alone is not enough: another namespace may get its number
 /// later.
@@ -79,79 +71,29 @@ pub(crate) fn own() -> Result<u64, Error> {
 /// # Errors
 /// If the process may not enter it.
 pub fn inside<T: Send>(namespace: &File, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
-    enter(namespace, work).map_err(|reason| Error::file(OWN_NAMESPACE)(reason.into()))
+    on_a_journey(|| move_to(namespace).map(|()| work()))
 }
 
-/// Runs `work` on a new thread in this namespace. The error is that of the system call.
-fn enter<T: Send>(namespace: &File, work: impl FnOnce() -> T + Send) -> Result<T, Errno> {
-    thread::scope(|scope| {
-        let worker = scope.spawn(move || {
-            let entered =
-                move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network));
-            entered.map(|()| work())
-        });
-        match worker.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+/// Moves this thread to a namespace.
+pub(crate) fn move_to(namespace: &File) -> Result<(), Error> {
+    move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))
+        .map_err(|reason| Error::file(OWN_NAMESPACE)(reason.into()))
+}
+
+/// Runs `work` on a new thread, which may move to other namespaces. Its end leaves the last one.
+pub(crate) fn on_a_journey<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| match scope.spawn(work).join() {
+        Ok(done) => done,
+        Err(panic) => std::panic::resume_unwind(panic),
     })
 }
 
-/// A network namespace that a user names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// A name of `ip netns`, or a path if it contains a slash.
-    Named(PathBuf),
-    /// The namespace of a process.
-    Process(u32),
-}
-
-impl Target {
-    /// Opens the namespace.
-    ///
-    /// # Errors
-    /// If there is no such namespace.
-    pub fn open(&self) -> Result<File, Error> {
-        let (path, found) = match self {
-            Self::Named(name) => {
-                let is_path = name.as_os_str().as_bytes().contains(&b'/');
-                let path = if is_path { name.clone() } else { Path::new(NAMED).join(name) };
-                let found = format!("--netns {}: {}", name.display(), path.display());
-                (path, found)
-            }
-            Self::Process(pid) => (format!("/proc/{pid}/ns/net").into(), format!("--pid {pid}")),
-        };
-        let expected = match self {
-            Self::Named(_) => "a name of `ip netns list`, or the path of a network namespace",
-            Self::Process(_) => "the number of a process",
-        };
-        let refusal =
-            |reason: String| Error::Requirement { found: format!("{found}: {reason}"), expected };
-        // The path may lead to any file, such as a FIFO, which would block.
-        let flags = OFlags::NONBLOCK.bits() as i32;
-        let file = OpenOptions::new().read(true).custom_flags(flags).open(&path);
-        let file = file.map_err(|reason| match (reason.kind(), self) {
-            (ErrorKind::NotFound, Self::Named(_)) => refusal("does not exist".to_owned()),
-            (ErrorKind::NotFound, Self::Process(_)) => refusal("no such process".to_owned()),
-            _ => refusal(reason.to_string()),
-        })?;
-        match enter(&file, || ()) {
-            Ok(()) => Ok(file),
-            Err(Errno::INVAL) => Err(refusal("not a network namespace".to_owned())),
-            Err(reason) => Err(refusal(io::Error::from(reason).to_string())),
-        }
-    }
-
-    /// Returns the inode of the namespace.
-    ///
-    /// # Errors
-    /// If there is no such namespace.
-    pub fn inode(&self) -> Result<u64, Error> {
-        requirements::check_root()?;
-        let file = self.open()?;
-        let about = file.metadata();
-        Ok(about.map_err(Error::file(OWN_NAMESPACE))?.ino())
-    }
+/// Runs `work` in each of these namespaces, with its inode and whether it could be entered.
+pub(crate) fn in_each<Found: Iterator<Item = (u64, File)>>(
+    find: impl FnOnce() -> Found + Send,
+    mut work: impl FnMut(u64, Result<(), Error>) + Send,
+) {
+    on_a_journey(|| find().for_each(|(inode, namespace)| work(inode, move_to(&namespace))));
 }
 
 /// Returns a sysctl of this thread's namespace.
