@@ -151,7 +151,9 @@ pub struct Report {
     /// Time of the watch.
     #[serde(rename = "time_s", serialize_with = "seconds")]
     pub time: Duration,
-    /// Number of connections that reordering slows.
+    /// Number of connections that carried data. One with both ends on this machine counts once.
+    pub connections: usize,
+    /// Number of these that reordering slows.
     pub suffering: usize,
     /// Number of connections by what was done with them.
     pub tally: Tally,
@@ -180,10 +182,15 @@ impl Report {
     pub fn new(watch: &Watch, flows: Vec<Flow>, tally: Tally, around: &Surroundings) -> Self {
         let mirrored = mirrored(&flows);
         // A connection with both ends on this machine counts as its sender.
-        let counted =
-            |flow: &&Flow| !mirrored.contains(&(flow.namespace, flow.local, flow.peer, flow.role));
+        let counted = |flow: &&Flow| !mirrored.contains(&identity_of(flow));
         let is_slowed = |flow: &&Flow| slowed(flow, around);
         let suffering: Vec<&Flow> = flows.iter().filter(counted).filter(is_slowed).collect();
+        let is_sender = |identity: &Identity| {
+            let sender = (identity.0, identity.1, identity.2, Role::Sender);
+            flows.iter().any(|flow| identity_of(flow) == sender)
+        };
+        let ends = tally.connections - tally.local - tally.quiet;
+        let connections = ends - mirrored.iter().filter(|identity| !is_sender(identity)).count();
         let judged = flows.iter().filter(|flow| flow.verdict != Verdict::TooShort).count();
         let verdict = match (suffering.is_empty(), judged) {
             (false, _) => Overall::Suffers,
@@ -197,6 +204,7 @@ impl Report {
             verdict,
             sureness,
             time: watch.time(),
+            connections,
             suffering: suffering.len(),
             tally,
             plan,
@@ -227,8 +235,11 @@ fn mirrored(flows: &[Flow]) -> BTreeSet<Identity> {
         let sender = senders.get(&(flow.local, flow.peer));
         flow.role == Role::Receiver && sender.is_some_and(|sender| *sender != flow.namespace)
     };
-    let identity = |flow: &Flow| (flow.namespace, flow.local, flow.peer, flow.role);
-    flows.iter().filter(is_mirrored).map(identity).collect()
+    flows.iter().filter(is_mirrored).map(identity_of).collect()
+}
+
+fn identity_of(flow: &Flow) -> Identity {
+    (flow.namespace, flow.local, flow.peer, flow.role)
 }
 
 fn groups(flows: &[Flow], around: &Surroundings) -> Vec<Group> {

@@ -8,6 +8,9 @@ use crate::{Counters, Snapshot, Socket, TcpInfo};
 /// Ratio of the longest time between two snapshots to the mean of the others from which the machine was too busy.
 const STALL_RATIO: u32 = 4;
 
+/// Least such time.
+const MIN_STALL: Duration = Duration::from_millis(1500);
+
 /// Connections over a time, from snapshots in the order of their time.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
@@ -104,7 +107,7 @@ impl Watch {
     pub(crate) fn is_stalled(&self) -> bool {
         let others = self.time().saturating_sub(self.longest);
         let usual = others.checked_div(self.total.saturating_sub(1)).unwrap_or_default();
-        self.longest > STALL_RATIO * usual
+        self.longest > MIN_STALL && self.longest > STALL_RATIO * usual
     }
 
     /// Returns the number of network namespaces that could not be entered.

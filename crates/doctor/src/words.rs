@@ -31,7 +31,7 @@ impl Report {
 
     fn headline(&self) -> String {
         let seconds = self.time.as_secs_f64();
-        let judged = self.tally.connections - self.tally.local - self.tally.quiet;
+        let judged = self.connections;
         let left_out = match self.tally.local {
             0 => String::new(),
             local => format!(" ({} within this machine left out)", count(local, "connection")),
@@ -54,8 +54,12 @@ impl Report {
     }
 
     fn sureness_line(&self) -> String {
-        let spurious: u64 = self.groups.iter().map(|group| group.spurious).sum();
-        let reordered: u64 = self.groups.iter().map(|group| group.reordered).sum();
+        // A receiver whose sender is on this machine counts the same packets.
+        let has_sender = self.groups.iter().any(|group| group.role == Role::Sender);
+        let role = if has_sender { Role::Sender } else { Role::Receiver };
+        let counted = || self.groups.iter().filter(|group| group.role == role);
+        let spurious: u64 = counted().map(|group| group.spurious).sum();
+        let reordered: u64 = counted().map(|group| group.reordered).sum();
         let why = match self.verdict {
             Overall::Unknown => "there was too little to see".to_owned(),
             _ => format!(
@@ -143,20 +147,22 @@ impl Remedy {
         match self {
             Self::Attach { namespace, .. } | Self::Resequence { namespace } => {
                 let command = self.command(around).unwrap_or_default();
+                let place = place(*namespace, around);
                 let why = match self {
                     Self::Attach { cgroup: Some(_), .. } => {
-                        "new connections of this cgroup then distinguish late packets from lost ones; \
-                         a server that listens already must be restarted"
+                        "new connections of this cgroup then distinguish late packets from lost ones; a \
+                         server that listens already must be restarted; `detach` undoes it"
+                            .to_owned()
                     }
-                    Self::Attach { .. } => {
-                        "new connections then distinguish late packets from lost ones; `detach` undoes it"
-                    }
-                    _ => {
-                        "puts packets that arrive in order; it runs until Ctrl-C. It is not necessary where the \
-                         sender has `attach`"
-                    }
+                    Self::Attach { .. } => format!(
+                        "new connections{place} then distinguish late packets from lost ones; `detach` \
+                         undoes it"
+                    ),
+                    _ => "puts packets that arrive in order; it runs until Ctrl-C. It is not necessary where \
+                          the sender has `attach`"
+                        .to_owned(),
                 };
-                vec![format!("  {command}"), format!("    {why}{}.", place(*namespace, around))]
+                vec![format!("  {command}"), format!("    {why}.")]
             }
             Self::RaiseReplayWindow { tunnel: Some(tunnel), namespace } => vec![format!(
                 "  The packets{} leave through {}, a tunnel ({}). If its far end drops late packets, enlarge its \

@@ -402,7 +402,7 @@ fn a_connection_with_both_ends_on_this_machine_counts_once() {
     }
     let report = report_of(&watch, &around());
     assert_eq!(report.flows.iter().filter(|flow| flow.verdict.suffers()).count(), 2);
-    assert_eq!(report.suffering, 1);
+    assert_eq!((report.suffering, report.connections), (1, 1));
     assert_eq!(report.plan, [Remedy::Attach { namespace: HERE, cgroup: None, bbr: false }]);
 }
 
