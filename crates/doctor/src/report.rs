@@ -190,7 +190,8 @@ impl Report {
             flows.iter().any(|flow| identity_of(flow) == sender)
         };
         let ends = tally.connections - tally.local - tally.quiet;
-        let connections = ends - mirrored.iter().filter(|identity| !is_sender(identity)).count();
+        let other_ends = mirrored.iter().filter(|identity| !is_sender(identity)).count();
+        let connections = ends.saturating_sub(other_ends);
         let judged = flows.iter().filter(|flow| flow.verdict != Verdict::TooShort).count();
         let verdict = match (suffering.is_empty(), judged) {
             (false, _) => Overall::Suffers,

@@ -595,7 +595,7 @@ fn a_trial_without_connections_that_have_it_is_not_measured() {
 fn a_new_connection_is_compared_with_its_destination() {
     let before = flows(&watch(&[half_late(1)], 0)).0;
     let new = Connection { control: "unruffled_bbr", out: 60.0, ..sender(7) };
-    let comparison = compare(&before, &flows(&watch(&[new.clone()], 0)).0);
+    let comparison = compare(&before, &flows(&watch(std::slice::from_ref(&new), 0)).0);
     assert_eq!((comparison.outcome, comparison.gain), (Outcome::Helped, Some(1.5)));
     let elsewhere = Connection { peer: address("203.0.113.1:80"), ..new };
     let comparison = compare(&before, &flows(&watch(&[elsewhere], 0)).0);
