@@ -59,7 +59,8 @@ use() {
 
 # is_installed PREFIX ZSH_FOLDER
 is_installed() {
-    for path in bin/unruffled lib/systemd/system/unruffled.service lib/systemd/system/unruffled-resequence.service \
+    for path in bin/unruffled lib/systemd/system/unruffled.service lib/systemd/system/unruffled-all.service \
+        lib/systemd/system/unruffled-resequence.service \
         share/bash-completion/completions/unruffled share/fish/vendor_completions.d/unruffled.fish \
         "share/zsh/$2/_unruffled"; do
         [ -s "$1/$path" ] || fail "missing: $1/$path"

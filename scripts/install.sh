@@ -52,6 +52,7 @@ install_all() {
     done
     put 644 "$generated"/zsh/site-functions/_unruffled "$ZSHDIR/_unruffled"
     put_unit unruffled.service
+    put_unit unruffled-all.service
     put_unit unruffled-resequence.service
     for file in README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT packaging/unruffled.toml docs/*.md; do
         put 644 "$file" "$PREFIX/share/doc/unruffled/${file#packaging/}"
@@ -63,7 +64,7 @@ install_all() {
 uninstall_all() {
     rm -f "$DESTDIR$PREFIX"/bin/unruffled "$share"/man/man1/unruffled.1 "$share"/man/man1/unruffled-*.1 \
         "$share"/bash-completion/completions/unruffled "$share"/fish/vendor_completions.d/unruffled.fish \
-        "$DESTDIR$ZSHDIR"/_unruffled "$DESTDIR$UNITDIR"/unruffled.service \
+        "$DESTDIR$ZSHDIR"/_unruffled "$DESTDIR$UNITDIR"/unruffled.service "$DESTDIR$UNITDIR"/unruffled-all.service \
         "$DESTDIR$UNITDIR"/unruffled-resequence.service
     rm -rf "$share"/doc/unruffled
     if cmp -s "$settings" packaging/unruffled.toml; then

@@ -72,7 +72,7 @@ pub(crate) struct DetachArguments {
 
 /// The network namespace to act on.
 #[derive(Args)]
-struct NamespaceArguments {
+pub(crate) struct NamespaceArguments {
     /// Only this network namespace: a name of `ip netns`, or a path
     #[arg(long, value_name = "NAME|PATH", conflicts_with = "pid", value_parser = not_empty)]
     netns: Option<PathBuf>,
@@ -82,7 +82,7 @@ struct NamespaceArguments {
 }
 
 impl NamespaceArguments {
-    fn target(&self) -> Option<Target> {
+    pub(crate) fn target(&self) -> Option<Target> {
         let named = self.netns.clone().map(Target::Named);
         named.or(self.pid.map(Target::Process))
     }

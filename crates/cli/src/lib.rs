@@ -5,6 +5,8 @@ mod bench;
 mod compare;
 mod config;
 #[cfg(target_os = "linux")]
+mod doctor;
+#[cfg(target_os = "linux")]
 mod emulate;
 mod generate;
 mod interrupt;
@@ -56,6 +58,9 @@ enum Command {
     /// Send over a scenario's path with real packets: the kernel's senders against ours
     #[cfg(target_os = "linux")]
     Race(race::Arguments),
+    /// Find out whether reordering slows this machine's connections, and what to do; changes nothing
+    #[cfg(target_os = "linux")]
+    Doctor(doctor::Arguments),
     /// Load the congestion control `unruffled` into this kernel; it stays until `detach`
     #[cfg(target_os = "linux")]
     Attach(kernel::AttachArguments),
@@ -197,6 +202,8 @@ pub fn main(invocation: Invocation) -> ExitCode {
         Command::Emulate(arguments) => emulate::main(&arguments),
         #[cfg(target_os = "linux")]
         Command::Race(arguments) => race::main(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Doctor(arguments) => doctor::main(&arguments),
         #[cfg(target_os = "linux")]
         Command::Attach(arguments) => kernel::attach(&arguments),
         #[cfg(target_os = "linux")]

@@ -96,8 +96,10 @@ pub use error::Error;
 pub use everywhere::{Coverage, Daemon, Round};
 pub use growth::Growth;
 pub use hold::Hold;
+pub use namespace::inside as inside_network_namespace;
 use object::Registered;
 pub use run::{Signal, run};
+pub use search::all as network_namespaces;
 pub use status::{Connection, Sample, Status};
 pub use target::Target;
 

@@ -67,10 +67,10 @@ pub(crate) fn own() -> Result<u64, Error> {
 }
 
 /// Runs `work` on a new thread in this namespace.
-pub(crate) fn inside<T: Send>(
-    namespace: &File,
-    work: impl FnOnce() -> T + Send,
-) -> Result<T, Error> {
+///
+/// # Errors
+/// If the process may not enter it.
+pub fn inside<T: Send>(namespace: &File, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
     on_a_journey(|| move_to(namespace).map(|()| work()))
 }
 

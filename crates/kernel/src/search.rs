@@ -19,7 +19,7 @@ type Candidate = (u64, PathBuf);
 
 /// Returns all network namespaces that can be found, with their inodes. One is open at a time, since there
 /// may be more namespaces than a process may have open files.
-pub(crate) fn all() -> impl Iterator<Item = (u64, File)> {
+pub fn all() -> impl Iterator<Item = (u64, File)> {
     let mut seen = BTreeSet::new();
     candidates().filter_map(move |(inode, path)| {
         let file = (!seen.contains(&inode)).then(|| open(&path, inode)).flatten()?;

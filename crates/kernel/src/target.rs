@@ -27,7 +27,7 @@ impl Target {
     ///
     /// # Errors
     /// If there is no such namespace.
-    pub(crate) fn open(&self) -> Result<File, Error> {
+    pub fn open(&self) -> Result<File, Error> {
         let (path, found) = match self {
             Self::Named(name) => {
                 let is_path = name.as_os_str().as_bytes().contains(&b'/');

@@ -124,7 +124,7 @@ fn units_run_the_installed_command_with_the_installed_settings() {
     assert!(script.as_ref().is_ok_and(|output| output.status.success()), "{script:?}");
     let command = prefix.join("bin/unruffled").display().to_string();
     let settings = settings.join("unruffled.toml").display().to_string();
-    let units = ["unruffled.service", "unruffled-resequence.service"]
+    let units = ["unruffled.service", "unruffled-all.service", "unruffled-resequence.service"]
         .map(|name| prefix.join("lib/systemd/system").join(name));
     for unit in &units {
         let text = fs::read_to_string(unit).expect("is installed");

@@ -4,6 +4,7 @@
 
 mod lack;
 
+mod doctor;
 mod emulate;
 mod live;
 mod race;

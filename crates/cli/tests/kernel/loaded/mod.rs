@@ -1,6 +1,7 @@
 //! Tests with the congestion controls in the kernel.
 
 mod attach;
+mod doctor;
 mod everywhere;
 mod existing;
 mod growth;
