@@ -17,6 +17,12 @@ const READ_AHEAD_OCTETS: usize = 64 * 1024;
 /// Maximum number of compressions around a capture.
 const MAX_COMPRESSIONS: usize = 3;
 
+/// Maximum number of octets that a compression yields which is itself compressed, for each octet of the file, and
+/// beyond that. Compressed octets hardly shrink when they are compressed again. Without a bound, few octets would
+/// yield more than can be read, as each decompressor feeds the next.
+const MAX_NESTED_EXPANSION: u64 = 16;
+const NESTED_OCTETS: u64 = 4096;
+
 /// A capture's octets, uncompressed.
 pub struct Source {
     input: Box<dyn Read + Send>,
@@ -92,8 +98,11 @@ impl Source {
             first_error: first_error.clone(),
         };
         let (mut magic, mut input) = read_ahead(Box::new(metered), &first_error)?;
-        for _ in 0..MAX_COMPRESSIONS {
+        for level in 0..MAX_COMPRESSIONS {
             let Some(compression) = Compression::of(&magic) else { break };
+            if level > 0 {
+                input = Box::new(NestedInput { input, yielded: 0, read: progress.read.clone() });
+            }
             let metered = MeteredInput {
                 input: Some(compression.decoder(input)),
                 read: Arc::default(),
@@ -134,6 +143,28 @@ fn read_ahead(
     }
     let magic = head[..filled.min(MAGIC_OCTETS)].to_vec();
     Ok((magic, Box::new(Cursor::new(head).chain(input))))
+}
+
+/// A compressed input that a decompressor yields.
+struct NestedInput {
+    input: Box<dyn Read + Send>,
+    yielded: u64,
+    /// Octets of the file that have been read.
+    read: Arc<AtomicU64>,
+}
+
+impl Read for NestedInput {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.yielded += read as u64;
+        let of_file = self.read.load(Ordering::Relaxed);
+        if self.yielded > NESTED_OCTETS + MAX_NESTED_EXPANSION * of_file {
+            let message =
+                "compressed more than once, and expands like nothing that was compressed before";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+        Ok(read)
+    }
 }
 
 /// An input that counts what is read and turns the first error into an end of file.

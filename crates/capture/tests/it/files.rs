@@ -322,6 +322,18 @@ impl Read for FailsOnce {
     }
 }
 
+/// What is compressed hardly shrinks when it is compressed again, so what expands much would do so again.
+#[test]
+fn a_compressed_file_within_another_does_not_expand_much() {
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+    let zeros = gzip(&vec![0; 20 << 20]);
+    assert!(zeros.len() > 16 * 1024);
+    let nested = compress_to_vec(&zeros[..], CompressionLevel::Fastest);
+    assert!(nested.len() < 512, "{}", nested.len());
+    let Err(error) = analysed(&nested) else { panic!("it is read") };
+    assert!(error.to_string().contains("compressed more than once"), "{error}");
+}
+
 #[test]
 fn an_input_is_not_read_after_an_error() {
     let whole = Cursor::new(pcap(TsResolution::MicroSecond, Endianness::Little));
