@@ -99,6 +99,8 @@ pub(crate) struct FlowState<T> {
     stray: Option<u64>,
     pace: Pace,
     exposure: Exposure,
+    /// Whether the latest packet of data had no timestamp.
+    lacks_timestamps: bool,
 }
 
 impl<T> FlowState<T> {
@@ -118,6 +120,7 @@ impl<T> FlowState<T> {
             stray: None,
             pace: Pace::default(),
             exposure: Exposure::default(),
+            lacks_timestamps: false,
         }
     }
 
@@ -198,9 +201,10 @@ impl<T> FlowState<T> {
                 BASE
             }
         };
-        let terms = path.terms(self.resends());
+        self.lacks_timestamps = data.timestamp.is_none();
+        let terms = path.terms(self.shows_harm());
         self.pace.arrive(&terms, now);
-        if !path.passes(self.resends()) {
+        if !path.passes(self.shows_harm()) {
             self.exposure.interrupt();
         } else if let Some(verdict) = self.exposure.arrive(terms.round_trip, now) {
             path.on_verdict(verdict);
@@ -273,8 +277,14 @@ impl<T> FlowState<T> {
         self.hold(start, held, outlet);
     }
 
+    /// Returns whether the flow shows what late packets do to its sender. Without timestamps, a late packet and its
+    /// retransmission look alike.
+    pub(crate) fn shows_harm(&self) -> bool {
+        self.resends() && !self.lacks_timestamps
+    }
+
     /// Returns whether the protocol may send a number again.
-    pub(crate) fn resends(&self) -> bool {
+    fn resends(&self) -> bool {
         self.numbering == Numbering::Octets
     }
 

@@ -66,8 +66,8 @@ pub(crate) struct PathModel {
     verdict: Option<Verdict>,
     /// Whether packets are held before it is known that lateness slows the senders down.
     always_hold: bool,
-    /// Whether a flow's protocol sends each number once.
-    has_tunnel: bool,
+    /// Whether a flow does not show what late packets do to its sender.
+    has_silent_flow: bool,
 }
 
 impl PathModel {
@@ -84,7 +84,7 @@ impl PathModel {
             seen: 0,
             verdict: None,
             always_hold,
-            has_tunnel: false,
+            has_silent_flow: false,
         }
     }
 
@@ -150,22 +150,22 @@ impl PathModel {
         self.countdown = 0;
     }
 
-    /// Returns whether packets pass as they arrive. They do unless late packets slow the senders down. A protocol
-    /// that sends no number again (`resends`) does not show that, and is held in any case.
+    /// Returns whether packets pass as they arrive. They do unless late packets slow the senders down. A flow that
+    /// does not show that (`shows_harm`) is held in any case.
     #[inline]
-    pub(crate) fn passes(&self, resends: bool) -> bool {
-        resends && !self.always_hold && self.verdict != Some(Verdict::Harmed)
+    pub(crate) fn passes(&self, shows_harm: bool) -> bool {
+        shows_harm && !self.always_hold && self.verdict != Some(Verdict::Harmed)
     }
 
-    /// Returns what the path imposes on its flows; no packet is held for more than `longest`. `resends` is whether
-    /// the protocol may send a number again.
+    /// Returns what the path imposes on its flows; no packet is held for more than `longest`. `shows_harm` is
+    /// whether a flow shows what late packets do to its sender.
     #[inline]
-    pub(crate) fn update(&mut self, longest: Duration, resends: bool, now: Instant) -> Terms {
-        self.has_tunnel |= !resends;
+    pub(crate) fn update(&mut self, longest: Duration, shows_harm: bool, now: Instant) -> Terms {
+        self.has_silent_flow |= !shows_harm;
         if self.countdown == 0 {
             self.compute(longest, now);
         }
-        self.terms(resends)
+        self.terms(shows_harm)
     }
 
     #[inline(never)]
@@ -189,9 +189,9 @@ impl PathModel {
     }
 
     /// Returns what the path imposes on its flows, as computed last.
-    pub(crate) fn terms(&self, resends: bool) -> Terms {
+    pub(crate) fn terms(&self, shows_harm: bool) -> Terms {
         let round_trip = self.known_round_trip();
-        if self.passes(resends) {
+        if self.passes(shows_harm) {
             return Terms { round_trip, ..Terms::NONE };
         }
         Terms { hold: self.hold, round_trip, lag: self.lag }
@@ -201,7 +201,7 @@ impl PathModel {
     pub(crate) fn state(&self) -> (Duration, f64, Duration) {
         let samples = self.lateness.samples().max(1);
         let late = f64::from(self.lateness.late_samples()) / f64::from(samples);
-        let hold = if self.passes(!self.has_tunnel) { Duration::ZERO } else { self.hold };
+        let hold = if self.passes(!self.has_silent_flow) { Duration::ZERO } else { self.hold };
         (hold, late, self.lateness.longest())
     }
 }

@@ -214,7 +214,7 @@ fn settle<T>(
     waits: &mut BTreeSet<(Instant, Flow)>,
     outlet: &mut Outlet<T>,
 ) {
-    let terms = path.update(config.max_hold, flow.resends(), now);
+    let terms = path.update(config.max_hold, flow.shows_harm(), now);
     let next = flow.release(&terms, now, outlet);
     if next != flow.deadline {
         if let Some(former) = flow.deadline {
