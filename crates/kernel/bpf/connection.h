@@ -27,6 +27,8 @@ struct walk {
 	__u32 now, overdue;	/* age at which a packet may be sent again */
 	__u32 ready;		/* number of segments that may be sent again */
 	__u32 seq, sent;	/* number and send time of the first of them */
+	__u32 oldest;	/* all segments that are deemed lost were sent then or later */
+	__u8 oldest_known;
 	__u8 found, direction;
 };
 
