@@ -9,6 +9,7 @@
  */
 #pragma once
 #include "connection.h"
+#include "reports.h"
 
 /* Maximum number of steps over the queue of sent packets. */
 #define STEPS_OF_WALK 256
@@ -214,9 +215,9 @@ static __always_inline void send_canary(struct tcp_sock *tp, struct connection *
 	k->at = tp->total_retrans;
 	k->made++;
 	k->requested = 1;
-	k->kept = k->next - k->first < 4;
+	k->kept = k->next - k->first < CANARIES;
 	if (k->kept) {
-		canary = &k->out[k->next++ & 3];
+		canary = canary_at(c, k->next++);
 		canary->sent = tp->tcp_mstamp;
 		canary->seq = tp->snd_una;
 		canary->next = tp->snd_nxt;

@@ -138,7 +138,7 @@ __u32 BPF_PROG(unruffled_undo, struct sock *sk)
 	v = &c->verdict;
 	if (ca_state(tp) == TCP_CA_Loss && c->rto_cwnd) {
 		undo_timeout(tp, c);
-	} else if (reduced(v) && tp->undo_retrans >= 0 &&
+	} else if (reduced(c) && tp->undo_retrans >= 0 &&
 		   !(BPF_CORE_READ_BITFIELD(tp, rx_opt.sack_ok) & DSACK_SEEN)) {
 		c->counters.spurious++;
 		restore(tp, c, v->next - 1);
@@ -233,7 +233,7 @@ static __noinline int control(struct sock *sk, int flag, const struct rate_sampl
 	 * lost.
 	 */
 	in_reduction = !uncovered(tp, c) &&
-		       (state == TCP_CA_CWR || (state >= TCP_CA_Recovery && reduced(&c->verdict)));
+		       (state == TCP_CA_CWR || (state >= TCP_CA_Recovery && reduced(c)));
 	many_missing = in_slow_start(c) && missing(tp) > c->cwnd / 4 &&
 		       (state != TCP_CA_Loss || c->path_alive);
 	if (acked && (flag & FLAG_FORWARD_PROGRESS) && !in_reduction && !growth_is_stopped(tp, c) &&
