@@ -27,11 +27,12 @@ struct walk {
 	__u32 now, overdue;	/* age at which a packet may be sent again */
 	__u32 ready;		/* number of segments that may be sent again */
 	__u32 seq, sent;	/* number and send time of the first of them */
+	__u32 oldest;	/* all segments that are deemed lost were sent then or later */
+	__u8 oldest_known;
 	__u8 found, direction;
 };
 
 struct hold {
-	struct walk walk;
 	/*
 	 * tcp_clock_cache at the last ACK; distinguishes the kernel's retransmissions from new
 	 * data
@@ -41,6 +42,7 @@ struct hold {
 	__u32 ceiling;	/* packet conservation after a reduction; 0: none */
 	__u32 head, head_since; /* SND.UNA, and the time of its last advance */
 	__u8 silent;	/* nothing is sent until the retransmission timer expires */
+	struct walk walk;
 };
 
 /* A retransmission that is deliberately sent early (hold.h, reports.h). */
@@ -50,9 +52,10 @@ struct canary {
 	__u8 is_covered; /* a reduction for another loss of this round trip covers it */
 };
 
+#define CANARIES 4
+
 struct canaries {
-	struct canary out[4];	/* ring of those without a verdict */
-	__u32 first, next;
+	__u32 first, next;	/* those without a verdict, in rings.canary */
 	__u32 made, reported;
 	__u32 lost;		/* number of those that were not reported */
 	__u32 refuted;		/* DSACKs for retransmissions other than canaries */
@@ -75,8 +78,7 @@ struct moment {
 #define MOMENTS 16
 
 struct history {
-	struct moment moment[MOMENTS]; /* a ring */
-	__u32 latest;
+	__u32 latest;		/* in rings.moment */
 };
 
 /*
@@ -100,11 +102,9 @@ struct event {
 };
 
 struct verdict {
-	__u32 made[STEPS];	/* number of retransmissions at the last steps of time */
-	__u32 step, stepped;
+	__u32 step, stepped;	/* the last step of time, in rings.made, and its time */
 	__u32 needed;		/* retransmissions that were not reported as duplicates in time */
-	struct event event[EVENTS]; /* a ring */
-	__u32 oldest, next;
+	__u32 oldest, next;	/* events without a verdict, in rings.event */
 	__u32 spurious;		/* share of recent events that were spurious, in 1024ths */
 };
 
@@ -127,6 +127,14 @@ struct beside_bbr {
 	__u32 conserved, conserved_from;
 	/* Packets sent at these values of `delivered` are limited by something else than BBR. */
 	__u32 idle_from, idle_until;
+};
+
+/* Rings, behind all else, so that an ACK in order needs few cache lines. */
+struct rings {
+	struct canary canary[CANARIES];
+	struct moment moment[MOMENTS];
+	struct event event[EVENTS];
+	__u32 made[STEPS]; /* number of retransmissions at the last steps of time */
 };
 
 struct counters {
@@ -164,14 +172,15 @@ struct connection {
 	__u8 ece;		/* the current ACK carries ECE */
 	__u8 growth;		/* GROWTH_CUBIC or GROWTH_BBR */
 	struct lateness lateness;
-	struct hold hold;
+	struct cubic cubic;
+	struct verdict verdict;
 	struct canaries canaries;
 	struct history history;
-	struct verdict verdict;
-	struct cubic cubic;
+	struct hold hold;
 	struct beside_bbr bbr;
 	struct counters counters;
 	struct start start;
+	struct rings rings;
 };
 
 struct {

@@ -65,14 +65,14 @@ static __noinline void follow_segments(struct tcp_sock *tp, struct connection *c
 	c->cubic.last_max = rescaled(c->cubic.last_max, from, to);
 	c->cubic.epoch = 0;
 	for (__u32 i = 0; i < MOMENTS; i++)
-		c->history.moment[i].window = rescaled(c->history.moment[i].window, from, to);
+		c->rings.moment[i].window = rescaled(c->rings.moment[i].window, from, to);
 	for (__u32 i = 0; i < EVENTS; i++) {
-		struct event *e = &c->verdict.event[i];
+		struct event *e = &c->rings.event[i];
 
 		e->window = rescaled(e->window, from, to);
 		e->ssthresh = rescaled(e->ssthresh, from, to);
 		e->last_max = rescaled(e->last_max, from, to);
 	}
-	for (__u32 i = 0; i < 4; i++)
-		c->canaries.out[i].window = rescaled(c->canaries.out[i].window, from, to);
+	for (__u32 i = 0; i < CANARIES; i++)
+		c->rings.canary[i].window = rescaled(c->rings.canary[i].window, from, to);
 }

@@ -9,16 +9,21 @@
 #include "connection.h"
 #include "lateness.h"
 
+static __always_inline struct moment *moment_at(struct connection *c, __u32 i)
+{
+	return &c->rings.moment[i & (MOMENTS - 1)];
+}
+
 static __always_inline void record_window(struct tcp_sock *tp, struct connection *c)
 {
 	struct history *h = &c->history;
 	__u32 now = tp->tcp_mstamp;
 	__u32 interval = (c->lateness.on_time + c->lateness.hold) / (MOMENTS - 4);
-	struct moment *m = &h->moment[h->latest & (MOMENTS - 1)];
+	struct moment *m = moment_at(c, h->latest);
 
 	if (m->at && now - m->at < interval)
 		return;
-	m = &h->moment[++h->latest & (MOMENTS - 1)];
+	m = moment_at(c, ++h->latest);
 	m->at = now;
 	m->next = tp->snd_nxt;
 	m->window = c->cwnd;
@@ -32,7 +37,7 @@ static __always_inline void record_window(struct tcp_sock *tp, struct connection
 static __always_inline void amend_history(struct connection *c, __u32 since, __u32 window)
 {
 	for (__u32 i = 0; i < MOMENTS; i++) {
-		struct moment *m = &c->history.moment[i];
+		struct moment *m = &c->rings.moment[i];
 
 		if (!before(m->at, since))
 			m->window = max(m->window, window);
@@ -58,7 +63,7 @@ static __always_inline struct moment moment_of_loss(struct tcp_sock *tp, struct 
 	__u32 due = sent + c->lateness.on_time;
 
 	for (__u32 i = 0; i < MOMENTS && before(due, then.at); i++) {
-		struct moment *m = &h->moment[(h->latest - i) & (MOMENTS - 1)];
+		struct moment *m = moment_at(c, h->latest - i);
 
 		if (!m->at || !before(seq, m->next))
 			break;

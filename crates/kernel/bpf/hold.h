@@ -9,6 +9,7 @@
  */
 #pragma once
 #include "connection.h"
+#include "reports.h"
 
 /* Maximum number of steps over the queue of sent packets. */
 #define STEPS_OF_WALK 256
@@ -67,8 +68,11 @@ static long step(__u32 index, struct step *s)
 		 * The kernel retransmits in this order, so a waiting packet blocks those behind
 		 * it.
 		 */
-		if ((__s32)(w->now - sent - w->overdue) < 0)
+		if ((__s32)(w->now - sent - w->overdue) < 0) {
+			w->oldest_known = !w->found && !(sacked & TCPCB_EVER_RETRANS);
+			w->oldest = sent;
 			return 1;
+		}
 		if (!w->found) {
 			w->found = 1;
 			w->seq = BPF_CORE_READ(cb, seq);
@@ -126,6 +130,17 @@ static __always_inline __u32 head_sent(struct sock *sk, struct connection *c)
 }
 
 /*
+ * Returns whether the last walk showed that no segment is overdue now. It ended at the first
+ * segment that the kernel deems lost, which was sent once. All others that are lost were sent
+ * later: RACK marks segments in the order of sending, and those behind the first one were sent
+ * after it.
+ */
+static __always_inline bool none_overdue(struct walk *w)
+{
+	return w->oldest_known && (__s32)(w->now - w->oldest - w->overdue) < 0;
+}
+
+/*
  * Returns the number of segments that are late enough to be sent again. If they need not wait,
  * these are all segments that the kernel deems lost.
  */
@@ -144,7 +159,9 @@ static __always_inline __u32 overdue(struct sock *sk, struct connection *c)
 	/* At the end of the data, or with nothing in flight, a wait would delay the application. */
 	waits = in_flight(tp) && !at_end(sk);
 	w->overdue = waits ? max(c->lateness.on_time, 1000) + c->lateness.hold : 0;
-	w->ready = w->seq = w->sent = 0;
+	if (waits && none_overdue(w))
+		return 0;
+	w->ready = w->seq = w->sent = w->oldest_known = 0;
 	w->direction = HERE;
 	w->node = (__u64)tp->retransmit_skb_hint;
 	if (!w->node) {
@@ -198,9 +215,9 @@ static __always_inline void send_canary(struct tcp_sock *tp, struct connection *
 	k->at = tp->total_retrans;
 	k->made++;
 	k->requested = 1;
-	k->kept = k->next - k->first < 4;
+	k->kept = k->next - k->first < CANARIES;
 	if (k->kept) {
-		canary = &k->out[k->next++ & 3];
+		canary = canary_at(c, k->next++);
 		canary->sent = tp->tcp_mstamp;
 		canary->seq = tp->snd_una;
 		canary->next = tp->snd_nxt;

@@ -243,6 +243,7 @@ struct tcp_sock {
 	__u32 lsndtime; /* jiffies */
 	__u32 delivered, lost; /* segments since the connection began */
 	__u32 total_retrans, dsack_dups, retrans_stamp;
+	__u32 reord_seen; /* number of reordering events */
 	__u32 prior_ssthresh, undo_marker;
 	int undo_retrans;
 	__u64 bytes_acked;
@@ -256,6 +257,7 @@ enum {
 	TCPCB_SACKED_ACKED = 1,
 	TCPCB_SACKED_RETRANS = 2,
 	TCPCB_LOST = 4,
+	TCPCB_EVER_RETRANS = 0x80,
 
 	FLAG_DATA_ACKED = 0x04,
 	FLAG_DATA_SACKED = 0x20,
@@ -294,6 +296,12 @@ static __always_inline struct tcp_sock *tcp_sk(struct sock *sk) { return (struct
 static __always_inline __u8 ca_state(struct tcp_sock *tp)
 {
 	return BPF_CORE_READ_BITFIELD(tp, inet_conn.icsk_ca_state);
+}
+
+/* Returns whether the kernel saw reordering, or sent again what had arrived. */
+static __always_inline bool saw_reordering(struct tcp_sock *tp)
+{
+	return tp->reord_seen || tp->dsack_dups;
 }
 
 /* RFC 6675's pipe, as the kernel calculates it (tcp_packets_in_flight). */

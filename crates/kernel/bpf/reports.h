@@ -10,6 +10,11 @@
 /* Time, in us, for which a packet that the network duplicated counts. */
 #define REPLICATION_TIMEOUT (16 * USEC_PER_SEC)
 
+static __always_inline struct canary *canary_at(struct connection *c, __u32 i)
+{
+	return &c->rings.canary[i & (CANARIES - 1)];
+}
+
 /* Returns the number of retransmissions, without canaries. */
 static __always_inline __u32 made(struct tcp_sock *tp, struct connection *c)
 {
@@ -56,7 +61,7 @@ static __always_inline __u32 reports(struct tcp_sock *tp, struct connection *c)
 	if (!n)
 		return 0;
 	k->dsacks = tp->dsack_dups;
-	due = (__u32)tp->tcp_mstamp - k->out[k->first & 3].sent >= min_rtt;
+	due = (__u32)tp->tcp_mstamp - canary_at(c, k->first)->sent >= min_rtt;
 	surplus = (__s32)(settled(tp, c) - made(tp, c)) > 0;
 	if (k->first != k->next && (due || surplus)) {
 		k->first++;

@@ -83,6 +83,14 @@ void BPF_PROG(unruffled_release, struct sock *sk)
 		bpf_sk_storage_delete(&unruffled_conns, sk);
 }
 
+/* Sets snd_cwnd for new data. */
+static __always_inline void show(struct sock *sk, struct connection *c)
+{
+	show_window(tcp_sk(sk), c);
+	if (grows_by_bbr())
+		bound_burst(sk);
+}
+
 SEC("struct_ops")
 void BPF_PROG(unruffled_set_state, struct sock *sk, __u8 state)
 {
@@ -91,6 +99,7 @@ void BPF_PROG(unruffled_set_state, struct sock *sk, __u8 state)
 
 	if (!c)
 		return;
+	c->hold.walk.oldest_known = 0;
 	if (state == TCP_CA_Loss) {
 		if (were_resegmented(tp))
 			c->path_alive = c->hold.held = c->hold.silent = 0;
@@ -106,6 +115,9 @@ void BPF_PROG(unruffled_set_state, struct sock *sk, __u8 state)
 		reduce_at_once(tp, c);
 	if (state == TCP_CA_Recovery && !c->lateness.hold)
 		suspect_now(tp, c);
+	/* unruffled_segs() relies on it. */
+	if (state == TCP_CA_Open && !grows_by_bbr())
+		show(sk, c);
 }
 
 /*
@@ -126,21 +138,13 @@ __u32 BPF_PROG(unruffled_undo, struct sock *sk)
 	v = &c->verdict;
 	if (ca_state(tp) == TCP_CA_Loss && c->rto_cwnd) {
 		undo_timeout(tp, c);
-	} else if (reduced(v) && tp->undo_retrans >= 0 &&
+	} else if (reduced(c) && tp->undo_retrans >= 0 &&
 		   !(BPF_CORE_READ_BITFIELD(tp, rx_opt.sack_ok) & DSACK_SEEN)) {
 		c->counters.spurious++;
 		restore(tp, c, v->next - 1);
 		v->next--;
 	}
 	return max(c->cwnd, 2);
-}
-
-/* Sets snd_cwnd for new data. */
-static __always_inline void show(struct sock *sk, struct connection *c)
-{
-	show_window(tcp_sk(sk), c);
-	if (grows_by_bbr())
-		bound_burst(sk);
 }
 
 /*
@@ -229,7 +233,7 @@ static __noinline int control(struct sock *sk, int flag, const struct rate_sampl
 	 * lost.
 	 */
 	in_reduction = !uncovered(tp, c) &&
-		       (state == TCP_CA_CWR || (state >= TCP_CA_Recovery && reduced(&c->verdict)));
+		       (state == TCP_CA_CWR || (state >= TCP_CA_Recovery && reduced(c)));
 	many_missing = in_slow_start(c) && missing(tp) > c->cwnd / 4 &&
 		       (state != TCP_CA_Loss || c->path_alive);
 	if (acked && (flag & FLAG_FORWARD_PROGRESS) && !in_reduction && !growth_is_stopped(tp, c) &&
@@ -279,12 +283,16 @@ void unruffled_control(__u64 *arguments)
 SEC("struct_ops")
 __u32 BPF_PROG(unruffled_segs, struct sock *sk)
 {
-	struct connection *c = connection(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 	bool recovering, resending, canary = false;
+	struct connection *c;
 	__u32 n;
 	__u8 state;
 
+	/* In state Open nothing is held, and snd_cwnd is what the last ACK or start() set. */
+	if (!grows_by_bbr() && ca_state(tp) == TCP_CA_Open)
+		return 2;
+	c = connection(sk);
 	if (!c)
 		return 2;
 	/* The application has closed the connection. */
@@ -322,8 +330,9 @@ __u32 BPF_PROG(unruffled_segs, struct sock *sk)
 SEC("struct_ops")
 __u32 BPF_PROG(unruffled_sndbuf, struct sock *sk)
 {
-	struct connection *c = connection(sk);
-	__u32 windows = c ? buffer_windows(tcp_sk(sk), c) : 2;
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct connection *c = saw_reordering(tp) ? connection(sk) : 0;
+	__u32 windows = c ? buffer_windows(tp, c) : 2;
 
 	return grows_by_bbr() ? max(windows, bbr_sndbuf_expand(sk)) : windows;
 }

@@ -51,8 +51,8 @@ static __always_inline bool overlap(__u32 first, __u32 covered, __u32 others, __
 static __always_inline void cover_canaries(struct connection *c, __u32 first, __u32 covered,
 					   __u8 is_covered)
 {
-	for (__u32 i = 0; i < 4; i++) {
-		struct canary *canary = &c->canaries.out[i];
+	for (__u32 i = 0; i < CANARIES; i++) {
+		struct canary *canary = &c->rings.canary[i];
 
 		if (overlap(first, covered, canary->seq, canary->next))
 			canary->is_covered = is_covered;
@@ -101,18 +101,24 @@ static __always_inline void confirm_ece(struct tcp_sock *tp)
 		tp->ecn_flags |= TCP_ECN_QUEUE_CWR;
 }
 
-static __always_inline struct event *event_at(struct verdict *v, __u32 i)
+static __always_inline struct event *event_at(struct connection *c, __u32 i)
 {
-	return &v->event[i & (EVENTS - 1)];
+	return &c->rings.event[i & (EVENTS - 1)];
 }
 
 /* Returns whether an event has no verdict yet. */
 static __always_inline bool pending(struct verdict *v) { return v->oldest != v->next; }
 
-static __always_inline struct event *latest(struct verdict *v) { return event_at(v, v->next - 1); }
+static __always_inline struct event *latest(struct connection *c)
+{
+	return event_at(c, c->verdict.next - 1);
+}
 
 /* Returns whether the window is reduced for an event that has no verdict yet. */
-static __always_inline bool reduced(struct verdict *v) { return pending(v) && latest(v)->reduced; }
+static __always_inline bool reduced(struct connection *c)
+{
+	return pending(&c->verdict) && latest(c)->reduced;
+}
 
 static __always_inline void close_event(struct tcp_sock *tp, struct connection *c, struct event *e)
 {
@@ -123,14 +129,14 @@ static __always_inline void close_event(struct tcp_sock *tp, struct connection *
 static __always_inline struct event *open_event(struct tcp_sock *tp, struct connection *c)
 {
 	struct verdict *v = &c->verdict;
-	struct event *e = latest(v);
+	struct event *e = latest(c);
 
 	if (pending(v) && !e->closed)
 		close_event(tp, c, e);
 	/* The ring is full, so the oldest event is dropped and its reduction stays. */
 	if (v->next - v->oldest == EVENTS)
 		v->oldest++;
-	e = event_at(v, v->next++);
+	e = event_at(c, v->next++);
 	__builtin_memset(e, 0, sizeof *e);
 	e->first = made(tp, c);
 	e->window = c->cwnd;
@@ -148,7 +154,7 @@ static __noinline void suspect(struct tcp_sock *tp, struct connection *c, __u32 
 			       __u32 n)
 {
 	struct verdict *v = &c->verdict;
-	struct event *e = latest(v);
+	struct event *e = latest(c);
 	struct moment then;
 	bool waits = pending(v) && !e->reduced, full = v->next - v->oldest == EVENTS;
 	bool same = waits && (e->overflow || full || before(seq, e->covered));
@@ -184,7 +190,7 @@ static __always_inline void suspect_now(struct tcp_sock *tp, struct connection *
 static __noinline void restore(struct tcp_sock *tp, struct connection *c, __u32 i)
 {
 	struct verdict *v = &c->verdict;
-	struct event *e = event_at(v, i);
+	struct event *e = event_at(c, i);
 	__u32 window = e->window, ssthresh = e->ssthresh;
 	__u32 last_max = e->last_max, since = e->opened;
 	bool standing = false;
@@ -193,7 +199,7 @@ static __noinline void restore(struct tcp_sock *tp, struct connection *c, __u32 
 	for (__u32 n = 1; n < EVENTS; n++) {
 		if ((__s32)(v->next - i - n) <= 0)
 			break;
-		e = event_at(v, i + n);
+		e = event_at(c, i + n);
 		if (!e->reduced)
 			continue;
 		e->window = max(e->window, window);
@@ -216,11 +222,13 @@ static __noinline void restore(struct tcp_sock *tp, struct connection *c, __u32 
  * Marks `n` retransmissions from number `from` as needed, and refutes the events that they belong
  * to.
  */
-static __noinline void refute(struct verdict *v, __u32 from, __u32 n)
+static __noinline void refute(struct connection *c, __u32 from, __u32 n)
 {
+	struct verdict *v = &c->verdict;
+
 	v->needed += n;
 	for (__u32 i = 0; i < EVENTS; i++) {
-		struct event *e = event_at(v, v->oldest + i);
+		struct event *e = event_at(c, v->oldest + i);
 
 		if ((__s32)(v->next - v->oldest - i) <= 0 || (__s32)(from + n - e->first) <= 0)
 			break;
@@ -240,10 +248,10 @@ static __always_inline void settle(struct tcp_sock *tp, struct connection *c)
 		return;
 	from = settled(tp, c);
 	v->stepped = now;
-	v->made[++v->step & (STEPS - 1)] = made(tp, c);
-	late = v->made[(v->step + 1) & (STEPS - 1)] - from;
+	c->rings.made[++v->step & (STEPS - 1)] = made(tp, c);
+	late = c->rings.made[(v->step + 1) & (STEPS - 1)] - from;
 	if (late > 0)
-		refute(v, from, late);
+		refute(c, from, late);
 }
 
 /* Marks pending events of a canary's round trip as covered by the reduction for the canary. */
@@ -252,7 +260,7 @@ static __always_inline void cover_events(struct connection *c, __u32 first, __u3
 	struct verdict *v = &c->verdict;
 
 	for (__u32 n = 0; n < EVENTS; n++) {
-		struct event *e = event_at(v, v->oldest + n);
+		struct event *e = event_at(c, v->oldest + n);
 
 		if ((__s32)(v->next - v->oldest - n) <= 0)
 			break;
@@ -268,7 +276,7 @@ static __always_inline void cover_events(struct connection *c, __u32 first, __u3
 static __noinline void settle_canary(struct tcp_sock *tp, struct connection *c)
 {
 	struct canaries *k = &c->canaries;
-	struct canary *canary = &k->out[k->first++ & 3];
+	struct canary *canary = canary_at(c, k->first++);
 	struct moment then;
 	__u32 covered = canary->next;
 
@@ -290,7 +298,7 @@ static __always_inline void settle_canaries(struct tcp_sock *tp, struct connecti
 	struct canaries *k = &c->canaries;
 
 	if (k->first != k->next &&
-	    (__u32)tp->tcp_mstamp - k->out[k->first & 3].sent > report_timeout(tp, c))
+	    (__u32)tp->tcp_mstamp - canary_at(c, k->first)->sent > report_timeout(tp, c))
 		settle_canary(tp, c);
 }
 
@@ -319,7 +327,7 @@ static __always_inline bool original_arrived(struct tcp_sock *tp, struct connect
 static __noinline void judge_events(struct tcp_sock *tp, struct connection *c)
 {
 	struct verdict *v = &c->verdict;
-	struct event *e = latest(v);
+	struct event *e = latest(c);
 	__u32 now = tp->tcp_mstamp, half_srtt = srtt_us(tp) / 2;
 
 	if (!e->closed && (original_arrived(tp, c, e) ||
@@ -329,7 +337,7 @@ static __noinline void judge_events(struct tcp_sock *tp, struct connection *c)
 		__u32 timeout;
 		bool late;
 
-		e = event_at(v, v->oldest);
+		e = event_at(c, v->oldest);
 		if (!pending(v) || !e->closed)
 			break;
 		late = (__s32)(e->last - e->first) > 0 &&

@@ -296,8 +296,8 @@ static void with_a_canary(__u32 after)
 	resend(0, 1);
 	at(after);
 	c.canaries.made = c.canaries.next = 1;
-	c.canaries.out[0].sent = tp.tcp_mstamp;
-	c.canaries.out[0].seq = 20;
+	c.rings.canary[0].sent = tp.tcp_mstamp;
+	c.rings.canary[0].seq = 20;
 	tp.total_retrans++;
 }
 
@@ -339,7 +339,7 @@ static void a_canary_that_is_not_reported_is_a_loss(void)
 {
 	start();
 	c.canaries.made = c.canaries.next = tp.total_retrans = 1;
-	c.canaries.out[0] = (struct canary){ .sent = tp.tcp_mstamp, .seq = 20, .window = 100 };
+	c.rings.canary[0] = (struct canary){ .sent = tp.tcp_mstamp, .seq = 20, .window = 100 };
 	at(100);
 	acknowledge(60, 0);
 	expect(c.counters.events, 0);

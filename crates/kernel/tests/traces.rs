@@ -8,7 +8,7 @@ use std::process::Command;
 #[test]
 fn the_congestion_control_matches_the_traces() {
     let compiler = env::var_os("CC").unwrap_or_else(|| "cc".into());
-    for traces in ["traces", "states", "outages", "bbr"] {
+    for traces in ["traces", "states", "outages", "bbr", "walk"] {
         run(&compiler, traces);
     }
 }
