@@ -182,6 +182,8 @@ impl Path {
         };
         // RACK without a threshold of duplicates: it waits for a quarter of the round trip, 25 ms.
         pair.left.namespace.sysctl("net.ipv4.tcp_recovery", "5").expect("a sysctl");
+        // With timestamps, packets are held only after late ones have slowed a sender down. This one pauses.
+        pair.left.namespace.sysctl("net.ipv4.tcp_timestamps", "0").expect("a sysctl");
         let late = Impairment::Alternate {
             every: 2,
             extra: unruffled_units::Duration::from_millis(10),

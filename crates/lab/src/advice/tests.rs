@@ -1,6 +1,8 @@
 use std::net::IpAddr;
 
-use unruffled_capture::{Analysis, Cause, Cutoff, Direction, Limit, Place, Sureness, Verdict};
+use unruffled_capture::{
+    Analysis, BehindCount, Cause, Cutoff, Direction, Limit, Place, Sureness, Verdict,
+};
 
 use super::*;
 use crate::analysis::tests::captured;
@@ -356,7 +358,12 @@ fn a_replay_window_is_made_larger_or_its_packets_are_put_in_order_before_it() {
             let cutoff = Cutoff { window, expected: 50.0, arrived: 0, ..Cutoff::default() };
             direction.place = Place::Receiver;
             direction.reordering_here.cutoffs = vec![cutoff];
-            direction.losses.lost = 60;
+            // About 256 late packets, evenly over all distances before the window, and none beyond it.
+            let step = usize::try_from(window.div_ceil(256)).expect("few");
+            let packets = 256_u64.div_ceil(window);
+            let behind = (1..window).step_by(step).map(|behind| BehindCount { behind, packets });
+            direction.reordering_here.replay.behind = behind.collect();
+            direction.losses.lost = 400;
         };
         let steps = planned("c", &[&cut_off], Cause::ReplayWindow);
         assert!(steps[0].advice.text().contains(setting), "{window}: {}", steps[0].advice.text());
