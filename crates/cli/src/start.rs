@@ -8,7 +8,7 @@ First steps:
                                    others: a table and a report, in seconds
   unruffled analyze slow.pcap      what slowed the connections of a capture
   sudo unruffled race              real packets: this machine's kernel and us
-  sudo unruffled doctor            whether reordering slows this machine, in 30 s
+  sudo unruffled doctor            does reordering slow this machine? (30 s)
   sudo unruffled attach --default  for what this machine sends: our sender for
                                    every program, until `sudo unruffled detach`
   sudo unruffled resequence        for what this machine receives: packets in
