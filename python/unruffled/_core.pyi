@@ -25,6 +25,7 @@ __all__ = [
     "View",
     "__version__",
     "analyze",
+    "command",
     "compare",
     "grid",
     "html_table",
