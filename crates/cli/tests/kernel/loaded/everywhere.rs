@@ -6,23 +6,17 @@ use std::sync::{Barrier, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{is_registered, part, turn};
+use super::{NAMESPACE_FUNCTIONS, is_registered, part, turn};
 use crate::{script, text};
 
-/// Shell functions: `settings FILE` prints the settings of a namespace, `begin` starts the daemon and waits
-/// until it has attached the present namespaces, and `until_so COMMAND...` waits for at most 10 s.
-const FUNCTIONS: &str = "d=/proc/sys/net/ipv4
-    settings() { echo $(nsenter --net=$1 cat $d/tcp_congestion_control $d/tcp_timestamps); }
-    set_up() { nsenter --net=$1 sh -c \"echo $2 > $d/tcp_congestion_control; echo $3 > $d/tcp_timestamps\"; }
-    until_so() { for n in $(seq 200); do \"$@\" && return; sleep 0.05; done; echo never: \"$@\"; }
-    sleeps() { [ \"$(cat /proc/$1/comm)\" = sleep ]; }
-    is_served() { [ \"$(settings $1)\" = 'unruffled 0' ]; }
-    begin() { $U attach --all \"$@\" > /run/log 2>&1 & daemon=$!; until_so [ -s /run/log ]; }
+/// Shell functions: `begin` starts the daemon and waits until it has attached the present namespaces.
+const FUNCTIONS: &str =
+    "begin() { $U attach --all \"$@\" > /run/log 2>&1 & daemon=$!; until_so [ -s /run/log ]; }
     state() { cat /run/unruffled/attached.json; }
     entries() { state | grep -c '\"congestion_control\"'; }\n";
 
 fn printed(script_text: &str) -> String {
-    text(&script(&format!("{FUNCTIONS}{script_text}")))
+    text(&script(&format!("{NAMESPACE_FUNCTIONS}{FUNCTIONS}{script_text}")))
 }
 
 /// Namespaces of a process, of `ip netns`, of a mount elsewhere, of a mount in another mount namespace, of an

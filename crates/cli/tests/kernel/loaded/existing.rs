@@ -8,29 +8,15 @@ use std::process::Command;
 use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
 use serde_json::Value;
 
-use super::{is_registered, part, turn, turn_with_cgroups};
-use crate::{script, text};
+use super::{command, connection, turn, turn_with_cgroups};
+use crate::text;
 
 /// Runs a part of a test in namespaces of its own.
 fn child(name: &str) {
-    let settings = "export DEFAULT=$(cat /proc/sys/net/ipv4/tcp_congestion_control)";
-    let output = script(&format!("{settings}\n{}", part(&format!("existing::{name}"))));
-    assert!(output.status.success(), "{}", text(&output));
-    assert!(!is_registered());
-}
-
-fn command(arguments: &str) -> String {
-    let mut command = Command::new("unruffled");
-    let output = command.args(arguments.split(' ')).output().expect("the program is in PATH");
-    assert!(output.status.success(), "{}", text(&output));
-    text(&output)
-}
-
-/// Returns both ends of a connection over loopback.
-fn connection(listener: &TcpListener) -> (TcpStream, TcpStream) {
-    let address = listener.local_addr().expect("it listens");
-    let client = TcpStream::connect(address).expect("a connection");
-    (client, listener.accept().expect("the same").0)
+    super::child(
+        &format!("existing::{name}"),
+        "DEFAULT=$(cat /proc/sys/net/ipv4/tcp_congestion_control)",
+    );
 }
 
 fn control(stream: &TcpStream) -> String {

@@ -12,6 +12,8 @@ mod run;
 mod status;
 
 use std::fs::File;
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::{lack, script, text};
@@ -76,3 +78,34 @@ fn part(name: &str) -> String {
     let own = std::env::current_exe().expect("a test is a program");
     format!("{} --exact loaded::{name} --ignored --nocapture", own.display())
 }
+
+/// Runs a part of a test in namespaces of its own, with a variable of the environment.
+fn child(name: &str, setting: &str) {
+    let output = script(&format!("export {setting}\n{}", part(name)));
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(!is_registered());
+}
+
+/// Runs the command of the tests' namespaces, and returns what it prints.
+fn command(arguments: &str) -> String {
+    let mut command = Command::new("unruffled");
+    let output = command.args(arguments.split(' ')).output().expect("the program is in PATH");
+    assert!(output.status.success(), "{}", text(&output));
+    text(&output)
+}
+
+/// Returns both ends of a connection over loopback.
+fn connection(listener: &TcpListener) -> (TcpStream, TcpStream) {
+    let address = listener.local_addr().expect("it listens");
+    let client = TcpStream::connect(address).expect("a connection");
+    (client, listener.accept().expect("the same").0)
+}
+
+/// Shell functions: `settings FILE` prints the settings of a namespace, `set_up FILE CONTROL TIMESTAMPS` changes
+/// them, and `until_so COMMAND...` waits for at most 10 s.
+const NAMESPACE_FUNCTIONS: &str = "d=/proc/sys/net/ipv4
+    settings() { echo $(nsenter --net=$1 cat $d/tcp_congestion_control $d/tcp_timestamps); }
+    set_up() { nsenter --net=$1 sh -c \"echo $2 > $d/tcp_congestion_control; echo $3 > $d/tcp_timestamps\"; }
+    until_so() { for n in $(seq 200); do \"$@\" && return; sleep 0.05; done; echo never: \"$@\"; }
+    sleeps() { [ \"$(cat /proc/$1/comm)\" = sleep ]; }
+    is_served() { [ \"$(settings $1)\" = 'unruffled 0' ]; }\n";

@@ -1,17 +1,10 @@
 //! Tests of `--netns` and `--pid`.
 
-use super::{is_registered, turn};
+use super::{NAMESPACE_FUNCTIONS, is_registered, turn};
 use crate::{script, text};
 
-const FUNCTIONS: &str = "d=/proc/sys/net/ipv4
-    settings() { echo $(nsenter --net=$1 cat $d/tcp_congestion_control $d/tcp_timestamps); }
-    set_up() { nsenter --net=$1 sh -c \"echo $2 > $d/tcp_congestion_control; echo $3 > $d/tcp_timestamps\"; }
-    until_so() { for n in $(seq 200); do \"$@\" && return; sleep 0.05; done; echo never: \"$@\"; }
-    sleeps() { [ \"$(cat /proc/$1/comm)\" = sleep ]; }
-    is_served() { [ \"$(settings $1)\" = 'unruffled 0' ]; }\n";
-
 fn output(script_text: &str) -> std::process::Output {
-    script(&format!("{FUNCTIONS}{script_text}"))
+    script(&format!("{NAMESPACE_FUNCTIONS}{script_text}"))
 }
 
 #[test]

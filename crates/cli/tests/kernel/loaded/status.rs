@@ -10,28 +10,12 @@ use std::time::{Duration, Instant};
 use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
 use serde_json::Value;
 
-use super::{is_registered, part, turn};
+use super::{command, connection, turn};
 use crate::{script, text};
 
 /// Runs a part of a test in namespaces of its own.
 fn child(name: &str) {
-    let output = script(&format!("CHILD=1 {}", part(&format!("status::{name}"))));
-    assert!(output.status.success(), "{}", text(&output));
-    assert!(!is_registered());
-}
-
-fn command(arguments: &str) -> String {
-    let mut command = Command::new("unruffled");
-    let output = command.args(arguments.split(' ')).output().expect("the program is in PATH");
-    assert!(output.status.success(), "{}", text(&output));
-    text(&output)
-}
-
-/// Returns both ends of a connection over loopback.
-fn connection(listener: &TcpListener) -> (TcpStream, TcpStream) {
-    let address = listener.local_addr().expect("it listens");
-    let client = TcpStream::connect(address).expect("a connection");
-    (client, listener.accept().expect("the same").0)
+    super::child(&format!("status::{name}"), "CHILD=1");
 }
 
 #[test]
