@@ -77,7 +77,8 @@ pub struct Flow {
     pub verdict: Verdict,
 }
 
-fn seconds<S: serde::Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+/// Serialises a time as seconds.
+pub(crate) fn seconds<S: serde::Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_f64(time.as_secs_f64())
 }
 

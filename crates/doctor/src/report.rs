@@ -149,7 +149,7 @@ pub struct Report {
     /// Strength of the evidence for it.
     pub sureness: Sureness,
     /// Time of the watch.
-    #[serde(rename = "time_s", serialize_with = "seconds")]
+    #[serde(rename = "time_s", serialize_with = "crate::flow::seconds")]
     pub time: Duration,
     /// Number of connections that carried data. One with both ends on this machine counts once.
     pub connections: usize,
@@ -165,10 +165,6 @@ pub struct Report {
     pub groups: Vec<Group>,
     /// The directions of all connections that carried data.
     pub flows: Vec<Flow>,
-}
-
-fn seconds<S: serde::Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_f64(time.as_secs_f64())
 }
 
 /// Number of spurious retransmissions that make a verdict sure.

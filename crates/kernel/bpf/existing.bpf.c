@@ -97,6 +97,17 @@ static __always_inline bool has_choice(struct tcp_sock *tp)
 	return false;
 }
 
+/* Sets the congestion control of a connection and writes an octet. Returns whether it was set. */
+static __always_inline bool change(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, char name[16])
+{
+	__u8 one = 1;
+
+	if (bpf_setsockopt(tp, IPPROTO_TCP, TCP_CONGESTION, name, 16))
+		return false;
+	bpf_seq_write(ctx->meta->seq, &one, sizeof one);
+	return true;
+}
+
 /* Writes an octet for each connection that is switched. */
 SEC("iter/tcp")
 int switch_over(struct bpf_iter__tcp *ctx)
@@ -106,7 +117,6 @@ int switch_over(struct bpf_iter__tcp *ctx)
 	struct former *former;
 	struct tcp_sock *tp;
 	char name[16];
-	__u8 one = 1;
 
 	if (!common)
 		return 0;
@@ -120,10 +130,8 @@ int switch_over(struct bpf_iter__tcp *ctx)
 	BPF_CORE_READ_INTO(&former->name, ops, name);
 	for (__u32 i = 0; i < sizeof name; i++)
 		name[i] = control[i];
-	if (bpf_setsockopt(tp, IPPROTO_TCP, TCP_CONGESTION, name, sizeof name))
+	if (!change(ctx, tp, name))
 		bpf_sk_storage_delete(&unruffled_prev, tp);
-	else
-		bpf_seq_write(ctx->meta->seq, &one, sizeof one);
 	return 0;
 }
 
@@ -138,7 +146,6 @@ int switch_back(struct bpf_iter__tcp *ctx)
 	struct former *former;
 	struct tcp_sock *tp;
 	char name[16];
-	__u8 one = 1;
 
 	if (!common)
 		return 0;
@@ -150,7 +157,7 @@ int switch_back(struct bpf_iter__tcp *ctx)
 		return 0;
 	__builtin_memcpy(name, former->name, sizeof name);
 	bpf_sk_storage_delete(&unruffled_prev, tp);
-	if (is_unruffled(tp) && !bpf_setsockopt(tp, IPPROTO_TCP, TCP_CONGESTION, name, sizeof name))
-		bpf_seq_write(ctx->meta->seq, &one, sizeof one);
+	if (is_unruffled(tp))
+		change(ctx, tp, name);
 	return 0;
 }

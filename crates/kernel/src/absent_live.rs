@@ -2,17 +2,10 @@
 
 use crate::Error;
 use crate::error::missing;
-use crate::namespace::Identity;
+use crate::namespace::Namespaces;
 
 /// Programs that read the kernel's list of network namespaces. Never exist in this build.
 pub(crate) struct Live(());
-
-/// All network namespaces of the machine.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Namespaces {
-    pub(crate) all: Vec<Identity>,
-    pub(crate) first: Option<Identity>,
-}
 
 impl Live {
     pub(crate) fn new() -> Result<Self, Error> {

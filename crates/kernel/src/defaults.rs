@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 
-use crate::live::{Live, Namespaces};
-use crate::namespace::{self, Identity};
+use crate::live::Live;
+use crate::namespace::{self, Identity, Namespaces};
 use crate::state::{FormerSettings, State, seconds_since_1970};
 use crate::{Error, Growth, search};
 

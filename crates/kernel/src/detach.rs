@@ -1,5 +1,6 @@
 //! Removes the congestion control from the kernel, or from one network namespace.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -72,14 +73,7 @@ fn detach_all() -> Result<Detached, Error> {
         return Ok(if done { now } else { Detached::Nothing });
     }
     let mut state = State::load()?;
-    let live = Live::new().ok();
-    let connections = Connections::earlier()?;
-    let mut switched = 0;
-    let unreachable = Former::new(&state, live.as_ref()).restore_all(|| {
-        let switch_back = |connections: &Connections| connections.switch_back().unwrap_or(0);
-        switched += connections.as_ref().map_or(0, switch_back);
-    })?;
-    drop(connections);
+    let (switched, unreachable) = restore_namespaces(&state)?;
     object::remove_filters(&state.filters)?;
     for link in pins::links() {
         object::unpin(&link)?;
@@ -101,6 +95,19 @@ fn detach_all() -> Result<Detached, Error> {
         State::of_defaults(state.defaults).store()?;
     }
     listeners.map(|()| Detached::Now { switched, unreachable: unreachable.len() })
+}
+
+/// Restores all network namespaces and switches their open connections back. Returns the number of these
+/// connections, and the inodes of attached namespaces that are alive and cannot be found.
+fn restore_namespaces(state: &State) -> Result<(usize, BTreeSet<u64>), Error> {
+    let live = Live::new().ok();
+    let connections = Connections::earlier()?;
+    let mut switched = 0;
+    let unreachable = Former::new(state, live.as_ref()).restore_all(|| {
+        let switch_back = |connections: &Connections| connections.switch_back().unwrap_or(0);
+        switched += connections.as_ref().map_or(0, switch_back);
+    })?;
+    Ok((switched, unreachable))
 }
 
 /// Undoes what [`attach`](crate::attach()) did in one network namespace. The congestion control stays in the

@@ -5,21 +5,13 @@ use libbpf_rs::{MapCore as _, MapFlags, Object, ProgramInput};
 
 use crate::Error;
 use crate::loading::{NAMESPACE, load, open, program, refused};
-use crate::namespace::Identity;
+use crate::namespace::{Identity, Namespaces};
 
 /// Octets of a namespace in the map of `namespace.bpf.c`: cookie, inode, and whether it is the first one.
 const ENTRY_OCTETS: usize = 16;
 
 /// Programs that read the kernel's list of network namespaces.
 pub(crate) struct Live(Object);
-
-/// All network namespaces of the machine, including those without a process or a mount.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Namespaces {
-    pub(crate) all: Vec<Identity>,
-    /// The one in which the machine was booted. New namespaces inherit its default congestion control.
-    pub(crate) first: Option<Identity>,
-}
 
 impl Live {
     pub(crate) fn new() -> Result<Self, Error> {

@@ -27,6 +27,14 @@ pub(crate) struct Identity {
     cookie: Option<u64>,
 }
 
+/// All network namespaces of the machine, including those without a process or a mount.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Namespaces {
+    pub(crate) all: Vec<Identity>,
+    /// The one in which the machine was booted. New namespaces inherit its default congestion control.
+    pub(crate) first: Option<Identity>,
+}
+
 impl Identity {
     #[cfg(bpf)]
     pub(crate) fn new(inode: u64, cookie: u64) -> Self {
