@@ -33,7 +33,7 @@ pub struct Cutoff {
     /// Packets that came that far behind or further.
     pub arrived: u64,
     /// Packets that the window dropped, if there is one: each late packet that came stands for those with
-    /// the same late time that were too far behind. Right within a factor of two or three.
+    /// the same late time that were too far behind. Mostly right within a factor of three.
     pub dropped: f64,
     /// Share of late packets before the window, from 0 to 1, if it dropped what is missing.
     pub late_ratio: f64,
