@@ -94,6 +94,7 @@ struct event {
 	__u32 window, ssthresh, last_max;
 	__u32 from;		/* number of its first loss */
 	__u32 covered;		/* losses below this number belong to it */
+	__u32 hold;		/* what its first retransmission waited for. 0: nothing */
 	__u8 overflow;		/* a queue overflows: all losses until the reduction belong to it */
 	__u8 closed;		/* later retransmissions do not belong to it */
 	__u8 reduced;		/* the window was reduced for it */

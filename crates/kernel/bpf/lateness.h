@@ -87,6 +87,18 @@ static __always_inline __u32 lengthen(struct tcp_sock *tp, struct connection *c)
 	return l->hold < srtt ? srtt : min(l->hold + (srtt >> 2), 2 * srtt);
 }
 
+/*
+ * Lengthens the wait by a quarter after an event for which a wait of `hold` was too short. Where
+ * all late packets are later than two round trips, nothing else shows how late they are: each is
+ * sent again before it arrives.
+ */
+static __always_inline void lengthen_beyond(struct connection *c, __u32 hold)
+{
+	struct lateness *l = &c->lateness;
+
+	l->greatest[0] = max(l->greatest[0], hold + (hold >> 2));
+}
+
 /* Updates the lateness from one ACK. Returns whether `sample` is the RTT of a packet on time. */
 static __always_inline bool update_lateness(struct tcp_sock *tp, struct connection *c, int flag,
 					    long sample)

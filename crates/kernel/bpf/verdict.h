@@ -168,6 +168,7 @@ static __noinline void suspect(struct tcp_sock *tp, struct connection *c, __u32 
 		e->from = seq;
 	}
 	e->closed = 0;
+	e->hold = n && c->hold.walk.overdue ? c->lateness.hold : 0;
 	e->opened = tp->tcp_mstamp;
 	e->covered = then.next;
 	e->overflow = then.queue > 0;
@@ -347,6 +348,8 @@ static __noinline void judge_events(struct tcp_sock *tp, struct connection *c)
 		if (late || original_arrived(tp, c, e)) {
 			v->spurious += (1024 - v->spurious) >> 3;
 			c->counters.spurious++;
+			if (late)
+				lengthen_beyond(c, e->hold);
 			if (e->reduced)
 				restore(tp, c, v->oldest);
 		} else if (e->refuted || now - e->opened > timeout + half_srtt) {

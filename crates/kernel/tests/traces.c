@@ -535,6 +535,31 @@ static void a_spurious_retransmission_was_sent_too_early(void)
 	expect(lateness(&c), 139500); /* the hold of 114.5 plus a quarter of a round trip */
 }
 
+/* The wait was 227 ms. All late packets may be later than that, so the next one is longer. */
+static void an_event_that_waited_too_short_a_time_lengthens_the_wait(void)
+{
+	start();
+	c.hold.walk.overdue = 327000;
+	resend(0, 2);
+	at(150);
+	acknowledge(20, 1);
+	expect(lateness(&c), 200000);
+	acknowledge(20, 1);
+	expect(lateness(&c), 283750);
+}
+
+/* With nothing in flight, or at the end of the data, nothing waits. */
+static void an_event_that_did_not_wait_says_nothing_of_the_wait(void)
+{
+	start();
+	c.hold.walk.overdue = 0;
+	resend(0, 1);
+	at(150);
+	acknowledge(20, 1);
+	expect(c.counters.spurious, 1);
+	expect(lateness(&c), 200000);
+}
+
 /* The network duplicates packets. A later loss is a loss. */
 static void duplicates_of_the_network_report_no_retransmission(void)
 {
@@ -630,6 +655,8 @@ static const struct trace traces[] = {
 	TRACE(an_overtaken_packet_is_late),
 	TRACE(lateness_expires_after_two_periods),
 	TRACE(a_spurious_retransmission_was_sent_too_early),
+	TRACE(an_event_that_waited_too_short_a_time_lengthens_the_wait),
+	TRACE(an_event_that_did_not_wait_says_nothing_of_the_wait),
 	TRACE(duplicates_of_the_network_report_no_retransmission),
 	TRACE(duplicates_of_the_network_expire),
 	TRACE(expired_duplicates_do_not_return),
