@@ -148,7 +148,7 @@ packetdrill: packetdrill-tools
 packetdrill-tools:
 	@scripts/packetdrill-tools.sh
 
-# docs/speed.md has the figures. ns-2 runs beside ours where it is installed.
+# docs/measurements/2026-11-27-simulator-speed.md has the figures. ns-2 runs beside ours where it is installed.
 bench: build
 	@peers/ns2/speed.sh $(UNRUFFLED)
 	@$(UNRUFFLED) bench sim crates/lab/speed/many.toml
