@@ -86,7 +86,10 @@ mod tests {
 
     #[test]
     fn a_target_is_resolved_from_the_page_that_names_it() {
-        assert_eq!(resolve("docs/guide/send.md", "../senders.md").as_deref(), Some("docs/senders.md"));
+        assert_eq!(
+            resolve("docs/guide/send.md", "../senders.md").as_deref(),
+            Some("docs/senders.md")
+        );
         assert_eq!(resolve("docs/a.md", "./b/../c.md").as_deref(), Some("docs/c.md"));
         assert_eq!(resolve("docs/a.md", "").as_deref(), Some("docs/a.md"));
         assert_eq!(resolve("a.md", "../b.md"), None);

@@ -59,7 +59,8 @@ impl Sources {
     /// Returns the text of the page at `from` in the repository with links that hold at `to` in the book.
     fn in_book(&mut self, root: &Path, from: &str, to: &str, text: &str) -> String {
         markdown::with_links(text, |target| {
-            let has_scheme = target.split(['/', '#']).next().is_some_and(|start| start.contains(':'));
+            let has_scheme =
+                target.split(['/', '#']).next().is_some_and(|start| start.contains(':'));
             if has_scheme || target.starts_with('#') {
                 return None;
             }
@@ -108,8 +109,10 @@ impl Sources {
                 let mut links = String::new();
                 for (name, is_folder) in listing(&full)? {
                     let file = format!("{path}/{name}");
-                    let end = if is_folder { "/index.html" } else { ".txt" };
-                    links.push_str(&format!("<li><a href=\"{name}{end}\">{name}</a></li>\n"));
+                    let place =
+                        if is_folder { format!("{name}/index.html") } else { source(&name) };
+                    let place = place.trim_start_matches("source/");
+                    links.push_str(&format!("<li><a href=\"{place}\">{name}</a></li>\n"));
                     paths.push_back(file);
                 }
                 let page = format!(
@@ -126,8 +129,9 @@ impl Sources {
     }
 }
 
-/// Returns where the book has a copy of a file.
+/// Returns where the book has a copy of a file. mdBook takes all that has `.md` in its name for a page.
 fn source(path: &str) -> String {
+    let path = path.strip_suffix(".md").map_or(path.to_owned(), |stem| format!("{stem}.markdown"));
     format!("source/{path}.txt")
 }
 
@@ -154,7 +158,8 @@ fn complete(summary: &str, book: &Path) -> Result<(String, Vec<String>), String>
     let mut out = String::new();
     let named = targets(summary);
     for line in summary.lines() {
-        let marker = line.trim().strip_prefix("<!-- pages of ").and_then(|l| l.strip_suffix(" -->"));
+        let marker =
+            line.trim().strip_prefix("<!-- pages of ").and_then(|l| l.strip_suffix(" -->"));
         if let Some(folder) = marker {
             let indent = &line[..line.len() - line.trim_start().len()];
             out.push_str(&pages(folder, indent, &named, book)?);
@@ -247,12 +252,22 @@ mod tests {
         }
     }
 
-    const ROOT: [(&str, &str); 8] = [
-        ("docs/SUMMARY.md", "[A](index.md)\n- [C](../CONTRIBUTING.md)\n- [P](papers/index.md)\n<!-- pages of m -->\n"),
-        ("docs/index.md", "# A\n[b](m/2026-11-01-b.md#x) [s](../src/a.rs) [d](../src) [c](../CONTRIBUTING.md)\n"),
-        ("docs/m/2026-11-01-b.md", "# B\n[a](../index.md) [r](../../README.md) [w](https://w.org)\n"),
+    const ROOT: [(&str, &str); 9] = [
+        (
+            "docs/SUMMARY.md",
+            "[A](index.md)\n- [C](../CONTRIBUTING.md)\n- [P](papers/index.md)\n<!-- pages of m -->\n",
+        ),
+        (
+            "docs/index.md",
+            "# A\n[b](m/2026-11-01-b.md#x) [s](../src/a.rs) [d](../src) [c](../CONTRIBUTING.md)\n",
+        ),
+        (
+            "docs/m/2026-11-01-b.md",
+            "# B\n[a](../index.md) [r](../../README.md) [w](https://w.org)\n",
+        ),
         ("docs/m/2026-11-02-c.md", "# `C`\n"),
         ("src/a.rs", "fn a() {}\n"),
+        ("src/b.md", "b\n"),
         ("CONTRIBUTING.md", "# Contribute\n[a](docs/index.md)\n"),
         ("CHANGELOG.md", "# Changes\n"),
         ("SECURITY.md", "# Security\n"),
@@ -269,10 +284,16 @@ mod tests {
             "# A\n[b](m/2026-11-01-b.md#x) [s](source/src/a.rs.txt) [d](source/src/index.html) \
              [c](project/contribute.md)\n"
         );
-        assert_eq!(page("m/2026-11-01-b.md"), "# B\n[a](../index.md) [r](../index.md) [w](https://w.org)\n");
+        assert_eq!(
+            page("m/2026-11-01-b.md"),
+            "# B\n[a](../index.md) [r](../index.md) [w](https://w.org)\n"
+        );
         assert_eq!(page("project/contribute.md"), "# Contribute\n[a](../index.md)\n");
         assert_eq!(page("source/src/a.rs.txt"), "fn a() {}\n");
-        assert!(page("source/src/index.html").contains("<a href=\"a.rs.txt\">a.rs</a>"));
+        let listing = page("source/src/index.html");
+        assert!(listing.contains("<a href=\"a.rs.txt\">a.rs</a>"));
+        assert!(listing.contains("<a href=\"b.markdown.txt\">b.md</a>"));
+        assert_eq!(page("source/src/b.markdown.txt"), "b\n");
     }
 
     #[test]

@@ -33,7 +33,9 @@ fn line_with_links(line: &str, replace: &mut impl FnMut(&str) -> Option<String>,
             let length = length_of_code(found);
             out.push_str(&found[..length]);
             rest = &found[length..];
-        } else if let Some((target, after)) = found.strip_prefix("](").and_then(|t| t.split_once(')')) {
+        } else if let Some((target, after)) =
+            found.strip_prefix("](").and_then(|t| t.split_once(')'))
+        {
             out.push_str("](");
             out.push_str(&replace(target).map_or(Cow::Borrowed(target), Cow::Owned));
             out.push(')');
