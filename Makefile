@@ -87,7 +87,7 @@ bpf-tools:
 	@scripts/bpf-tools.sh
 
 # What other rules have built becomes a part of it: the rustdoc of `make lint`.
-site: site-tools
+site: site-tools build
 	@scripts/site.sh build
 
 site-tools:

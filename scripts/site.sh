@@ -4,8 +4,10 @@
 #   scripts/site.sh tools     installs mdBook into target/tools, if it is not there in this version
 #   scripts/site.sh build     writes the site and checks its links; nothing is fetched
 #
-# What is built already becomes a part of it: target/doc (rustdoc) as api/, target/web (the page) as play/.
-# target/book has the pages as mdBook reads them: those of docs, and generated ones.
+# target/book has the pages as mdBook reads them: those of docs, and generated ones. rustdoc becomes api/ if
+# it is in target/doc; the page becomes play/ if it is in target/web, or if npm can build it.
+#
+#   UNRUFFLED   the command that writes generated pages (target/release/unruffled)
 . "$(dirname "$0")/lib.sh"
 set -e
 mdbook_version=0.5.4
@@ -22,11 +24,25 @@ tools() {
 
 # Writes the pages that are generated from the code: those of the reference and of the papers.
 generate() {
+    : "${UNRUFFLED:=$target/release/unruffled}"
+    if [ -x scripts/book.sh ] && [ -x "$UNRUFFLED" ]; then
+        scripts/book.sh "$UNRUFFLED" "$book"/src
+    else
+        echo "site: without generated pages: expected scripts/book.sh and $UNRUFFLED"
+    fi
     if command -v "${PYTHON:-python3}" >/dev/null; then
         mkdir -p "$book"/src/reference
         "${PYTHON:-python3}" scripts/python-reference.py python/unruffled >"$book"/src/reference/python.md
     else
         echo "site: without the reference of the Python package, which needs python3"
+    fi
+}
+
+# Builds the page, if there is none yet and npm is there.
+build_page() {
+    [ -e "$target"/web/index.html ] && return
+    if grep -q '^web:' Makefile && command -v npm >/dev/null; then
+        "${MAKE:-make}" web || echo "site: without the page, which could not be built"
     fi
 }
 
@@ -61,6 +77,7 @@ build() {
     "$CARGO" xtask site assemble "$book"/src
     mv "$book"/src/book.toml "$book"/src/theme "$book"
     "$mdbook" build --dest-dir "$site" "$book"
+    build_page
     put_foreign "$target"/doc api "The reference of the crates. <code>cargo doc --workspace --no-deps</code> builds it."
     put_foreign "$target"/web play "The playground. <code>make web</code> builds it."
     "$CARGO" xtask site check "$site"
@@ -70,5 +87,5 @@ build() {
 case ${1:-} in
     tools) tools ;;
     build) build ;;
-    *) sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

@@ -185,7 +185,7 @@ fn targets(text: &str) -> Vec<String> {
     targets
 }
 
-/// Returns a line for each page of `folder` that is not `named`: an index before the others, and dated pages
+/// Returns a line for each page of `folder` that is not `named`: the overview before the others, and dated pages
 /// with their date, the newest first.
 fn pages(folder: &str, indent: &str, named: &[String], book: &Path) -> Result<String, String> {
     if !book.join(folder).is_dir() {
@@ -201,20 +201,24 @@ fn pages(folder: &str, indent: &str, named: &[String], book: &Path) -> Result<St
             found.push((name, page, title));
         }
     }
-    found.sort_by_key(|(name, ..)| (name != "index.md", date(name).is_none()));
+    found.sort_by_key(|(name, ..)| (!is_overview(name), date(name).is_none()));
     let first_dated = found.iter().position(|(name, ..)| date(name).is_some());
     if let Some(first) = first_dated {
         let count = found[first..].iter().take_while(|(name, ..)| date(name).is_some()).count();
         found[first..first + count].sort_by(|a, b| date(&b.0).cmp(&date(&a.0)).then(a.0.cmp(&b.0)));
     }
-    let has_index = found.first().is_some_and(|(name, ..)| name == "index.md");
+    let has_overview = found.first().is_some_and(|(name, ..)| is_overview(name));
     let mut lines = String::new();
     for (name, page, title) in found {
-        let deeper = if has_index && name != "index.md" { "  " } else { "" };
+        let deeper = if has_overview && !is_overview(&name) { "  " } else { "" };
         let date = date(&name).map(|date| format!("{date}: ")).unwrap_or_default();
         lines.push_str(&format!("{indent}{deeper}- [{date}{title}]({page})\n"));
     }
     Ok(lines)
+}
+
+fn is_overview(name: &str) -> bool {
+    ["index.md", "overview.md"].contains(&name)
 }
 
 /// Returns the date that a file's name begins with.
