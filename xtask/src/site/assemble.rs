@@ -80,6 +80,10 @@ impl Sources {
         if path == "README.md" {
             return Some("index.md".to_owned());
         }
+        let foreign = in_docs.map(|inside| format!("{inside}/"));
+        if let Some(folder) = foreign.filter(|folder| FOREIGN.contains(&folder.as_str())) {
+            return Some(format!("{folder}index.html"));
+        }
         let full = root.join(path);
         if full.is_dir() {
             self.paths.insert(path.to_owned());
@@ -267,7 +271,7 @@ mod tests {
         ),
         (
             "docs/m/2026-11-01-b.md",
-            "# B\n[a](../index.md) [r](../../README.md) [w](https://w.org)\n",
+            "# B\n[a](../index.md) [r](../../README.md) [w](https://w.org) [p](../play#/q?r=1)\n",
         ),
         ("docs/m/2026-11-02-c.md", "# `C`\n"),
         ("src/a.rs", "fn a() {}\n"),
@@ -290,7 +294,7 @@ mod tests {
         );
         assert_eq!(
             page("m/2026-11-01-b.md"),
-            "# B\n[a](../index.md) [r](../index.md) [w](https://w.org)\n"
+            "# B\n[a](../index.md) [r](../index.md) [w](https://w.org) [p](../play/index.html#/q?r=1)\n"
         );
         assert_eq!(page("project/contribute.md"), "# Contribute\n[a](../index.md)\n");
         assert_eq!(page("source/src/a.rs.txt"), "fn a() {}\n");
