@@ -11,6 +11,7 @@
 # make packetdrill Google's packetdrill against the stack: fetches it where it can
 # make reproduce   the papers' evaluations: figures, tables and claims, stopped at any time and resumed
 # make reproduce-quick   the same, quickly; fails if a claim that held no longer does
+# make site        the documentation as a site: target/site
 # make bench       how fast this machine simulates, beside ns-2 where it is installed, and what senders cost
 # make release-pgo the release build with profile-guided optimisation: target/pgo/unruffled
 # make install     the command, man pages, completions and systemd units, after make build; PREFIX, DESTDIR
@@ -43,7 +44,7 @@ export CARGO PYTHON FUZZ_SECONDS FUZZ_SEED PREFIX DESTDIR SYSCONFDIR PROFILE ARC
 .PHONY: demo demo-race build release-pgo bpf-tools test test-tools lint msrv deny python python-tools \
     python-wheel python-test python-lint notebooks fuzz hostile packetdrill packetdrill-tools bench claims \
     validation reproduce reproduce-quick install uninstall packages packages-check \
-    python-packages crates-check test-aarch64
+    python-packages crates-check test-aarch64 site site-tools
 
 demo: bpf-tools build
 	@$(UNRUFFLED) compare --report unruffled-few-late.html
@@ -84,6 +85,13 @@ test-aarch64:
 
 bpf-tools:
 	@scripts/bpf-tools.sh
+
+# What other rules have built becomes a part of it: the rustdoc of `make lint`.
+site: site-tools build
+	@scripts/site.sh build
+
+site-tools:
+	@scripts/site.sh tools
 
 test: test-tools bpf-tools
 	@scripts/test.sh
@@ -148,7 +156,7 @@ packetdrill: packetdrill-tools
 packetdrill-tools:
 	@scripts/packetdrill-tools.sh
 
-# docs/speed.md has the figures. ns-2 runs beside ours where it is installed.
+# docs/measurements/2026-11-27-simulator-speed.md has the figures. ns-2 runs beside ours where it is installed.
 bench: build
 	@peers/ns2/speed.sh $(UNRUFFLED)
 	@$(UNRUFFLED) bench sim crates/lab/speed/many.toml

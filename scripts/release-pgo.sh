@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds target/pgo/unruffled with profile-guided optimisation. The first build records which branches
 # are taken, with all senders on paths that reorder, which is more than `make bench` measures; the second
-# build uses that. docs/speed.md has the gain.
+# build uses that. docs/measurements/2026-11-27-simulator-speed.md has the gain.
 . "$(dirname "$0")/lib.sh"
 set -e
 pgo=$target/pgo

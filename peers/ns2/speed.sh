@@ -1,6 +1,6 @@
 #!/bin/sh
 # How many data packets per wall-clock second ns-2.35 simulates, and unruffled
-# beside it, in turn; the best of three each. docs/speed.md has what came of it.
+# beside it, in turn; the best of three each. docs/measurements/2026-11-27-simulator-speed.md has what came of it.
 #
 #   peers/ns2/speed.sh [UNRUFFLED]      default target/release/unruffled
 #

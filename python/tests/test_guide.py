@@ -1,4 +1,4 @@
-"""``docs/python.md``: every block runs, and its tables are correct."""
+"""``docs/guide/python.md``: every block runs, and its tables are correct."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import unruffled
 
-TEXT = (Path(__file__).parents[2] / "docs/python.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[2] / "docs/guide/python.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:

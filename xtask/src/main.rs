@@ -1,26 +1,37 @@
 //! Checks of this repository's own sources, which no linter offers.
 //!
 //! `cargo xtask lint` prints one line for each violation and exits with status 1 if there is one.
+//! `cargo xtask site assemble BOOK` writes the pages of the documentation into a folder for mdBook, and
+//! `cargo xtask site check SITE` reads the finished site; `scripts/site.sh` calls both.
 
 mod columns;
 mod prose;
+mod site;
 mod sources;
 mod words;
 
 use std::path::Path;
 use std::process::ExitCode;
 
+const USAGE: &str =
+    "usage: cargo xtask lint | cargo xtask site assemble BOOK | cargo xtask site check SITE";
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments != ["lint"] {
-        eprintln!("usage: cargo xtask lint");
-        return ExitCode::from(2);
-    }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    match lint(&root) {
-        Ok(0) => ExitCode::SUCCESS,
+    let violations = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["lint"] => lint(&root),
+        ["site", "assemble", book] => assemble(&root, Path::new(book)),
+        ["site", "check", folder] => site::check(Path::new(folder)),
+        _ => Err(USAGE.to_owned()),
+    };
+    match violations {
+        Ok(violations) if violations.is_empty() => ExitCode::SUCCESS,
         Ok(violations) => {
-            eprintln!("violations: {violations}; xtask/words.txt has the words");
+            for violation in &violations {
+                println!("{violation}");
+            }
+            eprintln!("violations: {}; CONTRIBUTING.md has the rules", violations.len());
             ExitCode::FAILURE
         }
         Err(error) => {
@@ -30,15 +41,20 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints all violations below `root` and returns their number.
-fn lint(root: &Path) -> Result<usize, String> {
+/// Returns all violations below `root`.
+fn lint(root: &Path) -> Result<Vec<String>, String> {
     let files = sources::read_all(root)?;
     let config = words::Config::read(root)?;
     let mut violations = words::check(&files, &config);
     let checked = files.iter().filter(|file| config.is_checked(&file.path));
     violations.extend(columns::check(checked));
-    for violation in &violations {
-        println!("{violation}");
+    Ok(violations)
+}
+
+/// Assembles the book, and prints the pages that this build of it lacks.
+fn assemble(root: &Path, book: &Path) -> Result<Vec<String>, String> {
+    for page in site::assemble(root, book)? {
+        println!("site: without {page}, which was not generated");
     }
-    Ok(violations.len())
+    Ok(Vec::new())
 }

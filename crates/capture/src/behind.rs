@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-/// Windows of common programs, in packets (docs/tunnels.md): GRE and MACsec, ESP, OpenVPN and DTLS,
+/// Windows of common programs, in packets (docs/guide/tunnels.md): GRE and MACsec, ESP, OpenVPN and DTLS,
 /// SRTP, boringtun and Nebula, WireGuard.
 pub const USUAL_WINDOWS: [u64; 6] = [1, 32, 64, 128, 1024, 8129];
 

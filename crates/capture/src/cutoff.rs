@@ -9,7 +9,7 @@ use unruffled_units::{Duration, Instant};
 
 use crate::histogram::DurationHistogram;
 
-/// Windows that are looked for, in packets: those of common programs (docs/tunnels.md). Nebula's window of
+/// Windows that are looked for, in packets: those of common programs (docs/guide/tunnels.md). Nebula's window of
 /// 8192 looks like WireGuard's.
 const WINDOWS: [u64; 7] = [32, 64, 128, 256, 1024, 4096, 8129];
 

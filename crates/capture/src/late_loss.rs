@@ -207,7 +207,7 @@ fn end_of_distances(direction: &Direction, &Cutoff { window, dropped, .. }: &Cut
     )
 }
 
-/// Returns the programs that have a window of that size (docs/tunnels.md).
+/// Returns the programs that have a window of that size (docs/guide/tunnels.md).
 fn programs(window: u64) -> &'static str {
     match window {
         32 => "as ESP of Linux does with its default window of 32",

@@ -202,7 +202,7 @@ fn by_dask(
     if let Some(store) = &arguments.store {
         command.arg("--store").arg(store);
     }
-    let expected = "expected Python with the package unruffled[dask] (see docs/python.md)";
+    let expected = "expected Python with the package unruffled[dask] (see docs/guide/python.md)";
     let there =
         python().args(["-c", "import unruffled, distributed"]).stdin(Stdio::null()).output();
     match there {

@@ -1,4 +1,4 @@
-//! The judgement of one direction of a connection. docs/doctor.md has the measurements that the constants come
+//! The judgement of one direction of a connection. docs/internals/doctor.md has the measurements that the constants come
 //! from.
 
 use std::time::Duration;

@@ -166,13 +166,13 @@ impl Remedy {
             }
             Self::RaiseReplayWindow { tunnel: Some(tunnel), namespace } => vec![format!(
                 "  The packets{} leave through {}, a tunnel ({}). If its far end drops late packets, enlarge its \
-                 replay window first (docs/tunnels.md): `attach` does not bring back what a tunnel drops.",
+                 replay window first (docs/guide/tunnels.md): `attach` does not bring back what a tunnel drops.",
                 place(*namespace, around),
                 tunnel.device,
                 tunnel.kind
             )],
             Self::RaiseReplayWindow { tunnel: None, namespace } => vec![format!(
-                "  If the packets{} pass a tunnel on their way, enlarge its replay window (docs/tunnels.md).",
+                "  If the packets{} pass a tunnel on their way, enlarge its replay window (docs/guide/tunnels.md).",
                 place(*namespace, around)
             )],
             Self::InspectStatus { namespace } => vec![format!(

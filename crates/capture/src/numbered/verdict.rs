@@ -43,7 +43,7 @@ struct Programs {
     window: u64,
 }
 
-/// Returns the programs of a protocol (docs/tunnels.md), those with the smallest window first.
+/// Returns the programs of a protocol (docs/guide/tunnels.md), those with the smallest window first.
 fn programs(protocol: NumberedProtocol) -> &'static [Programs] {
     const fn programs(name: &'static str, window: u64) -> Programs {
         Programs { name, window }

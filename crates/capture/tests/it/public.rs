@@ -1,6 +1,6 @@
 //! Public captures, compared with tshark 4 (`tcp.analysis.*`, one packet at a time).
 //!
-//! Each difference is understood packet by packet; docs/analyze.md lists them.
+//! Each difference is understood packet by packet; docs/internals/analyze.md lists them.
 
 use std::path::{Path, PathBuf};
 

@@ -15,7 +15,7 @@ use crate::fit::{self, Growth};
 use crate::transfer::Transfer;
 
 /// The largest lateness with which a sender without timestamps did better in races: the 90th percentile,
-/// as a share of the round trip (docs/analyze.md, "Advice, raced").
+/// as a share of the round trip (docs/measurements/2026-11-28-advice.md).
 const MAX_LATENESS_SHARE: f64 = 0.4;
 
 /// The smallest share that reordering costs a transfer for which another sender pays.

@@ -1,5 +1,5 @@
 //! Advice on replay windows: which program has a window of that size, and how its window is set
-//! (docs/tunnels.md).
+//! (docs/guide/tunnels.md).
 
 use unruffled_capture::Tunnel;
 

@@ -125,7 +125,7 @@ fn late_and_lost(dice: &mut Xoshiro256PlusPlus) -> (Scenario, &'static str) {
 
 /// Random paths that lose packets and make others late: a measurement, a few minutes long.
 #[test]
-#[ignore = "takes minutes; docs/analyze.md has the figures"]
+#[ignore = "takes minutes; docs/measurements/2026-11-22-analyze-ground-truth.md has the figures"]
 fn the_best_sender_on_fitted_paths_with_late_and_lost_packets() {
     let seed = std::env::var("UNRUFFLED_SEED").ok().and_then(|text| text.parse().ok());
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed.unwrap_or(20));

@@ -16,7 +16,7 @@ const POINTS: &str = include_str!("../../../../peers/ns2/points.csv");
 const SEEDS: u64 = 5;
 
 /// Known exceptions, with delayed acknowledgements: points by scenario and share of delayed packets.
-/// `docs/architecture.md` has the figures.
+/// `docs/measurements/2026-11-27-ns2.md` has the figures.
 const KNOWN_DIFFERENCES: [(&str, f64); 2] = [("rr-da", 0.01), ("rr-da", 0.3)];
 
 /// A line of `points.csv`. Fractions are from 0 to 1.

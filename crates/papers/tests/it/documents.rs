@@ -1,6 +1,6 @@
 //! The complete files in the documentation are valid.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use unruffled_lab::cancel::never;
 use unruffled_lab::grid::{Grid, Plan as GridPlan};
@@ -8,20 +8,33 @@ use unruffled_papers::experiment::Experiment;
 use unruffled_papers::reproduce::Plan;
 use unruffled_scenario::Scenario;
 
+/// Returns the documents below `folder`, in the order of their paths.
+fn documents(folder: &Path) -> Vec<PathBuf> {
+    let entries = folder.read_dir().expect("the documents");
+    let mut found = Vec::new();
+    for path in entries.map(|entry| entry.expect("a file").path()) {
+        if path.is_dir() {
+            found.extend(documents(&path));
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
 /// Returns the blocks of TOML in the documents, each with its place.
 fn blocks() -> Vec<(String, String)> {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Vec::new();
-    let entries =
-        docs.read_dir().expect("the documents").map(|entry| entry.expect("a file").path());
-    for path in entries.filter(|path| path.extension().is_some_and(|e| e == "md")) {
+    for path in documents(&root.join("docs")) {
         let text = std::fs::read_to_string(&path).expect("is text");
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
         let mut lines = text.lines().enumerate();
         while let Some((at, _)) = lines.by_ref().find(|(_, line)| *line == "```toml") {
             let block = lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "```");
             let block: Vec<&str> = block.collect();
-            found.push((format!("docs/{name}:{}", at + 1), block.join("\n") + "\n"));
+            found.push((format!("{name}:{}", at + 1), block.join("\n") + "\n"));
         }
     }
     found

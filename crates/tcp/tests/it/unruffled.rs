@@ -454,7 +454,7 @@ fn acknowledgements_in_order_grow_the_window_only_if_the_room_is_full() {
     }
 }
 
-/// docs/architecture.md: acknowledgements processed together all count, if the window was full
+/// docs/internals/differences.md: acknowledgements processed together all count, if the window was full
 /// before the first.
 #[test]
 fn acknowledgements_delivered_together_all_grow_the_window() {

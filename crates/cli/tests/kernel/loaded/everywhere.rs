@@ -205,7 +205,7 @@ fn a_namespace_that_cannot_be_attached_is_reported_once() {
     assert!(!is_registered());
 }
 
-/// Prints what docs/measurements/namespaces.md has: 500 namespaces of threads at once, then 500 of
+/// Prints what docs/measurements/2026-11-28-namespaces.md has: 500 namespaces of threads at once, then 500 of
 /// `ip netns`.
 #[test]
 #[ignore = "a measurement: half a minute"]
