@@ -4,9 +4,10 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Recorded } from '../engine/protocol.ts';
 import { colourOf } from '../plots/look.ts';
-import { lookFrom, play, recorded, show } from '../state/store.ts';
+import { bars, lookFrom, play, recorded, show } from '../state/store.ts';
 import { dark, inks, reducedMotion } from '../state/theme.ts';
 
+import { rate } from '../units.ts';
 import { drawLane, frameOf } from './draw.ts';
 import { Legend } from './Legend.tsx';
 import { describe, nextEvent, type Scene, sceneAt } from './scene.ts';
@@ -224,6 +225,7 @@ function Lane(props: {
             </option>
           ))}
         </select>
+        <output class="lane-rate">{rateOf(shown[lane])}</output>
         {!props.ready && <span class="note">simulating …</span>}
       </div>
       <canvas
@@ -233,6 +235,11 @@ function Lane(props: {
       />
     </div>
   );
+}
+
+function rateOf(sender: string): string {
+  const bps = bars.value.find((one) => one.sender === sender)?.goodput_bps ?? null;
+  return bps === null ? '' : rate(bps);
 }
 
 const EMPTY: Scene = {

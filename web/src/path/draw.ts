@@ -174,6 +174,9 @@ function drawRoad(context: CanvasRenderingContext2D, frame: Frame, inks: Inks) {
   context.lineTo(width - box, frame.acks);
   context.stroke();
   context.setLineDash([]);
+  if (width < 620) return;
+  label(context, 'late packets take a detour', width - box - 190, 16, inks.muted);
+  label(context, 'acknowledgements return', width - box - 190, frame.acks + 17, inks.muted);
 }
 
 /** The queue: packets above each other where the path begins. */
@@ -197,12 +200,12 @@ function drawSender(
 ) {
   const { box, height } = frame;
   panel(context, 0, height * 0.36, box - 6, height * 0.6, inks, colour);
-  const left = 9;
-  label(context, 'sender', left, height * 0.36 + 17, inks.muted);
+  const left = 10;
+  label(context, 'sender', left, height * 0.36 + 18, inks.muted);
   if (scene.cwnd !== null) {
-    label(context, `${Math.floor(scene.cwnd)}`, left, height * 0.36 + 41, inks.text, 19, 650);
-    label(context, box < 90 ? 'window' : 'packets may', left, height * 0.36 + 57, inks.muted);
-    if (box >= 90) label(context, 'be on the way', left, height * 0.36 + 71, inks.muted);
+    label(context, `${Math.floor(scene.cwnd)}`, left, height * 0.36 + 42, inks.text, 20, 650);
+    label(context, box < 90 ? 'window' : 'window,', left, height * 0.36 + 59, inks.muted);
+    if (box >= 90) label(context, 'packets', left, height * 0.36 + 74, inks.muted);
   }
   if (scene.cut) {
     const text = scene.cut.cause === 'timeout' ? 'timeout' : 'slows down';
@@ -214,19 +217,19 @@ function drawReceiver(context: CanvasRenderingContext2D, frame: Frame, scene: Sc
   const { box, width, height } = frame;
   const x = width - box + 6;
   panel(context, x, height * 0.36, box - 6, height * 0.6, inks, inks.muted);
-  label(context, box < 90 ? 'receiver' : 'receiver', x + 9, height * 0.36 + 17, inks.muted);
+  label(context, 'receiver', x + 9, height * 0.36 + 18, inks.muted);
   const waiting = scene.held.length + scene.gate.length;
   const columns = Math.max(3, Math.floor((box - 24) / 8));
   const rows = 4;
   for (let i = 0; i < Math.min(waiting, columns * rows); i++) {
     const cx = x + 9 + (i % columns) * 8;
-    const cy = height * 0.36 + 25 + Math.floor(i / columns) * 8;
+    const cy = height * 0.36 + 27 + Math.floor(i / columns) * 8;
     context.strokeStyle = inks.accent;
     context.lineWidth = 1.3;
     context.strokeRect(cx + 0.5, cy + 0.5, 5, 5);
   }
   const text = waiting === 0 ? 'in order' : box < 90 ? `holds ${waiting}` : `${waiting} wait`;
-  label(context, text, x + 9, height * 0.36 + 71, waiting > 0 ? inks.text : inks.muted);
+  label(context, text, x + 9, height * 0.36 + 74, waiting > 0 ? inks.text : inks.muted);
 }
 
 function panel(

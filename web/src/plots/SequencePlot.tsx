@@ -117,8 +117,9 @@ function draw(plot: uPlot, sequence: Sequence) {
   for (const kind of KINDS) {
     if (kind === 'acknowledged') continue;
     const dots = sequence[kind];
-    const size = (kind === 'new' ? 3.4 : 7) * ratio;
-    for (const i of thinned(dots, view, MOST_DOTS)) {
+    const drawn = thinned(dots, view, MOST_DOTS);
+    const size = (kind === 'new' ? 3 : drawn.length > 120 ? 4.5 : 7) * ratio;
+    for (const i of drawn) {
       const px = plot.valToPos(dots.time[i] ?? 0, 'x', true);
       const py = plot.valToPos(dots.place[i] ?? 0, 'y', true);
       drawPacket(context, SHAPES[kind], px, py, size, inks.value);

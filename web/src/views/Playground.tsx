@@ -19,17 +19,16 @@ export function Playground() {
       <div class="intro">
         <h1>Late is not lost.</h1>
         <p>
-          TCP resends a packet when three others have overtaken it, and halves its speed. On a path
-          that shuffles packets it does so all the time, although nothing is lost. Change the path,
-          and see what each way of telling <em>late</em> from <em>lost</em> delivers.
+          TCP takes a packet that others overtake for a lost one, sends it again and slows down.
+          Change the path, and see which senders tell <em>late</em> from <em>lost</em>.
         </p>
       </div>
       <Paths />
       <div class="play">
         <div class="stage">
           <Finding />
-          <Bars />
           <PathView />
+          <Bars />
           <Watch />
         </div>
         <aside class="settings" aria-label="Settings">
