@@ -9,7 +9,7 @@ const ENTRIES = [
       cx="8"
       cy="8"
       r="4.6"
-      fill="var(--late)"
+      fill="var(--amber)"
       stroke="var(--text)"
       stroke-width="1.6"
     />,

@@ -10,8 +10,8 @@ import { dark, inks, reducedMotion } from '../state/theme.ts';
 import { rate } from '../units.ts';
 import { drawLane, frameOf } from './draw.ts';
 import { Legend } from './Legend.tsx';
+import { saveSvg } from './save.ts';
 import { describe, nextEvent, type Scene, sceneAt } from './scene.ts';
-import { saveSvg } from './svg.ts';
 import { derive, type Trace } from './trace.ts';
 
 const SPEEDS = [4, 2, 1, 0.5, 0.25];

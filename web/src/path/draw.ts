@@ -13,6 +13,8 @@ export interface Inks {
   alert: string;
   accent: string;
   late: string;
+  /** The inside of late packets, which have an outline. */
+  amber: string;
   good: string;
 }
 
@@ -30,7 +32,7 @@ export interface Frame {
 
 /** Returns the layout of a lane. */
 export function frameOf(width: number, height: number): Frame {
-  const box = width < 520 ? 58 : 96;
+  const box = width < 520 ? 66 : 96;
   return { width, height, box, data: height * 0.6, acks: height * 0.86, rise: height * 0.44 };
 }
 
@@ -66,7 +68,7 @@ export function drawPacket(
       context.fillRect(x - half, y - half, size, size);
       break;
     case 'late':
-      context.fillStyle = inks.late;
+      context.fillStyle = inks.amber;
       context.strokeStyle = inks.text;
       context.beginPath();
       context.arc(x, y, half * 1.15, 0, 2 * Math.PI);
@@ -219,7 +221,7 @@ function drawReceiver(context: CanvasRenderingContext2D, frame: Frame, scene: Sc
   panel(context, x, height * 0.36, box - 6, height * 0.6, inks, inks.muted);
   label(context, 'receiver', x + 9, height * 0.36 + 18, inks.muted);
   const waiting = scene.held.length + scene.gate.length;
-  const columns = Math.max(3, Math.floor((box - 24) / 8));
+  const columns = Math.max(3, Math.floor((box - 22) / 8));
   const rows = 4;
   for (let i = 0; i < Math.min(waiting, columns * rows); i++) {
     const cx = x + 9 + (i % columns) * 8;
@@ -228,7 +230,7 @@ function drawReceiver(context: CanvasRenderingContext2D, frame: Frame, scene: Sc
     context.lineWidth = 1.3;
     context.strokeRect(cx + 0.5, cy + 0.5, 5, 5);
   }
-  const text = waiting === 0 ? 'in order' : box < 90 ? `holds ${waiting}` : `${waiting} wait`;
+  const text = waiting === 0 ? 'in order' : `${waiting} wait`;
   label(context, text, x + 9, height * 0.36 + 74, waiting > 0 ? inks.text : inks.muted);
 }
 

@@ -1,7 +1,5 @@
 /** The animation of two lanes as one SVG file that moves by itself: CSS keyframes, no script. */
 
-import { colourOf } from '../plots/look.ts';
-import { bars, facts } from '../state/store.ts';
 import { rate } from '../units.ts';
 import type { Kind, Trace } from './trace.ts';
 
@@ -201,31 +199,4 @@ function short(value: number): string {
 
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
-}
-
-/** Saves the animation of what the page shows. */
-export function saveSvg(
-  traces: readonly [Trace, Trace],
-  shown: readonly [string, string],
-  from: number,
-) {
-  const goodput = (sender: string) =>
-    bars.value.find((one) => one.sender === sender)?.goodput_bps ?? 0;
-  const most = Math.max(...bars.value.map((one) => (one.goodput_bps ?? 0) / (one.share ?? 1)), 1);
-  const lanes = traces.map((trace, at): SvgLane => {
-    const sender = shown[at] as string;
-    const colours: [string, string] = [colourOf(sender, false), colourOf(sender, true)];
-    return { sender, goodput: goodput(sender), colours, trace };
-  });
-  const transit = Math.min(...traces.map((trace) => trace.transit));
-  const [first] = traces;
-  const seconds = Math.min(8 * transit, first.to - first.from);
-  const begin = Math.min(Math.max(from, first.from), first.to - seconds);
-  const title = facts.value?.title || 'The same path, two senders';
-  const text = animatedSvg(title, lanes, begin, seconds, most);
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text], { type: 'image/svg+xml' }));
-  link.download = 'unruffled-path.svg';
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

@@ -70,7 +70,7 @@ export function SequencePlot(props: {
             cx="8"
             cy="8"
             r="4.4"
-            fill="var(--late)"
+            fill="var(--amber)"
             stroke="var(--text)"
             stroke-width="1.6"
           />

@@ -7,6 +7,7 @@ import { DEFAULTS, type Settings, valid } from './settings.ts';
 export function toEngine(settings: Settings, senders: readonly string[]): EngineSettings {
   const result: EngineSettings = {
     name: 'playground',
+    title: titleOf(settings),
     duration_s: settings.duration,
     seeds: settings.seeds,
     senders: [...senders],
@@ -81,4 +82,19 @@ export function deviation(mean: number): number {
 /** Returns per cent as a share, without the digits that division adds. */
 function fraction(percent: number): number {
   return Number((percent / 100).toFixed(6));
+}
+
+/** Returns what happens on the path, in a sentence without a full stop. */
+export function titleOf(settings: Settings): string {
+  const s = settings;
+  const parts: string[] = [];
+  if (s.late > 0) parts.push(`${s.late} % of the packets are late by ${s.lateness} ms`);
+  if (s.every > 0) {
+    const which = s.every === 2 ? 'every second packet' : `one packet in ${s.every}`;
+    parts.push(`${which} takes ${s.extra} ms longer`);
+  }
+  if (parts.length === 0) parts.push('everything in order');
+  const lost = s.loss > 0 ? `${s.loss} % are lost` : 'none is lost';
+  const at = `${s.rate} Mb/s, ${s.rtt} ms`;
+  return `${at}: ${parts.join(', ')}${s.loss > 0 || s.late > 0 || s.every > 0 ? `, ${lost}` : ''}`;
 }

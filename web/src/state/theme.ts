@@ -51,6 +51,7 @@ export const inks = computed<Inks>(() => {
     alert: ink('alert'),
     accent: ink('accent'),
     late: ink('late'),
+    amber: ink('amber'),
     good: ink('good'),
   };
 });

@@ -1,11 +1,18 @@
 import { expect, test } from 'vitest';
-import { deviation, fromEngine, isExact, toEngine } from '../../src/state/engine-settings.ts';
+import {
+  deviation,
+  fromEngine,
+  isExact,
+  titleOf,
+  toEngine,
+} from '../../src/state/engine-settings.ts';
 import { DEFAULTS } from '../../src/state/settings.ts';
 
 test('what is off is left out', () => {
   const clean = { ...DEFAULTS, late: 0 };
   expect(toEngine(clean, ['sack'])).toEqual({
     name: 'playground',
+    title: '10 Mb/s, 100 ms: everything in order',
     duration_s: 60,
     seeds: 1,
     senders: ['sack'],
@@ -42,4 +49,13 @@ test('what the sliders cannot express is not exact', () => {
   const { queue_packets, ...unlimited } = engine;
   expect(queue_packets).toBe(50);
   expect(isExact(unlimited)).toBe(false);
+});
+
+test('the title says what happens on the path', () => {
+  expect(titleOf(DEFAULTS)).toBe(
+    '10 Mb/s, 100 ms: 5 % of the packets are late by 200 ms, none is lost',
+  );
+  expect(titleOf({ ...DEFAULTS, late: 0, every: 2, extra: 40, loss: 0.5 })).toBe(
+    '10 Mb/s, 100 ms: every second packet takes 40 ms longer, 0.5 % are lost',
+  );
 });
