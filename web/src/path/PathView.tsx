@@ -40,6 +40,8 @@ export function PathView() {
   // One speed for both lanes, by the path and not by the sender.
   const transit = Math.max(Math.min(left?.transit ?? 9, right?.transit ?? 9), 1e-6);
   const pace = (transit / CROSSING) * speed.value;
+  // Steps differ in the last digit.
+  const decimals = Math.min(9, Math.max(3, Math.ceil(-Math.log10(transit / 500))));
 
   useEffect(() => {
     if (now.value < from || now.value > to)
@@ -143,7 +145,7 @@ export function PathView() {
             max={to}
             step={(to - from) / 2000 || 0.001}
             value={now.value}
-            aria-valuetext={`${now.value.toFixed(3)} s`}
+            aria-valuetext={`${now.value.toFixed(decimals)} s`}
             onInput={(event) => {
               playing.value = false;
               now.value = Number(event.currentTarget.value);
@@ -151,7 +153,7 @@ export function PathView() {
             }}
           />
         </label>
-        <output class="clock">{now.value.toFixed(3)} s</output>
+        <output class="clock">{now.value.toFixed(decimals)} s</output>
         <label class="inline">
           Speed
           <select

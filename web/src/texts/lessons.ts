@@ -17,10 +17,10 @@ function sliders(settings: Partial<Settings>, senders: string[], shown: [string,
 }
 
 const WITH_TIMESTAMPS = `name = "timestamps"
-title = "Every second packet 200 ms late, with timestamps"
-duration = "30 s"
+title = "5 % of the packets late by N(200, 67) ms, with timestamps"
+duration = "60 s"
 seeds = 1
-variants = ["linux-reordering", "tcp-pr-sack", "unruffled"]
+variants = ["unruffled", "tcp-pr-sack", "linux-reordering"]
 
 [tcp]
 mss = "1460 B"
@@ -41,9 +41,11 @@ rate = "10 Mbit/s"
 delay = "50 ms"
 queue = 50
 
-[link.bottleneck.alternate]
-every = 2
-extra = "200 ms"
+[link.bottleneck.delayed]
+fraction = "5 %"
+distribution = "normal"
+mean = "200 ms"
+deviation = "67 ms"
 packets = "data"
 
 [variant.tcp-pr-sack]
@@ -109,12 +111,12 @@ export const LESSONS: readonly Lesson[] = [
       'hole, the late packets that still come are older, and the receiver drops them although it needs them. One ' +
       'needless retransmission makes real losses of packets that were only late.',
     watch:
-      'take the line “paws = true” out of the scenario in the playground, and compare. The senders that resend early ' +
-      'have the most to gain.',
+      'few packets are late and none is lost by the network. Open it in the playground, take the line “paws = true” ' +
+      'out of the scenario, and every sender here is faster by a third or more.',
     play: {
       source: { kind: 'toml', text: WITH_TIMESTAMPS },
       settings: DEFAULTS,
-      senders: ['linux-reordering', 'tcp-pr-sack', 'unruffled'],
+      senders: ['unruffled', 'tcp-pr-sack', 'linux-reordering'],
       shown: ['linux-reordering', 'unruffled'],
     },
   },
@@ -139,11 +141,11 @@ export const LESSONS: readonly Lesson[] = [
     id: 'bbr',
     title: 'Why BBR is not the answer',
     text:
-      'BBR sets its speed by what the path delivers and not by losses, so a false alarm does not halve it. But it ' +
-      'still resends what it takes for lost, and where many packets are late the loss detection below it takes most ' +
-      'of them for lost. What BBR counts as delivered then falls, and with it the speed. It needs a detection that ' +
-      'tells late from lost just as the others do. It is also no good neighbour: in a short queue, one flow ' +
-      'of it takes 74 % of a link from five of CUBIC.',
+      'BBR sets its speed by what the path delivers and not by losses, so a false alarm does not halve it. Where few ' +
+      'packets are late, that is enough. Where many are, the loss detection below it takes most of them for lost and ' +
+      'resends them, what BBR sees delivered falls, and the speed with it. BBR needs a detection that tells late from ' +
+      'lost just as the others do. It is also no good neighbour: in a short queue, one flow of it takes 74 % of a ' +
+      'link from five of CUBIC.',
     watch:
       'every second packet takes a path that is 200 ms longer. rack+bbr is BBR with the detection of Linux, ' +
       'unruffled+bbr is the same BBR with another detection.',

@@ -1,19 +1,12 @@
 /** A capture that is dropped on the page. */
 
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isThere, run } from '../command/command.ts';
 import { finished, launch, open } from './chromium.ts';
-
-const command = resolve(
-  import.meta.dirname,
-  '../..',
-  process.env.UNRUFFLED ?? `${process.env.CARGO_TARGET_DIR ?? '../target'}/debug/unruffled`,
-);
-const isThere = existsSync(command);
 
 let browser: Browser;
 let folder: string;
@@ -25,7 +18,7 @@ beforeAll(async () => {
   if (!isThere) return;
   const words =
     'compare half-late --variants rack --seeds 1 --no-report --pcap slow.pcapng --duration';
-  execFileSync(command, [...words.split(' '), '8 s'], { cwd: folder });
+  run([...words.split(' '), '8 s'], folder);
 });
 afterAll(async () => {
   await browser?.close();
@@ -59,9 +52,7 @@ test.skipIf(!isThere)(
         timeout: 60_000,
       },
     );
-    const printed = JSON.parse(
-      execFileSync(command, ['analyze', file, '--json'], { encoding: 'utf8', maxBuffer: 1 << 26 }),
-    );
+    const printed = JSON.parse(run(['analyze', file, '--json']));
     const cause = await page.locator('.transfer').first().getAttribute('data-cause');
     expect(cause).toBe(printed.verdicts[0].cause);
     expect(await page.locator('figure.plot').count()).toBeGreaterThan(1);

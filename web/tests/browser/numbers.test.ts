@@ -1,20 +1,14 @@
 /** The page's numbers are those of the command, to the last digit. */
 
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DEFAULTS, type Settings } from '../../src/state/settings.ts';
 import { START, toHash } from '../../src/state/url.ts';
+import { command, isThere, run } from '../command/command.ts';
 import { goodputs, launch, open } from './chromium.ts';
-
-const command = resolve(
-  import.meta.dirname,
-  '../..',
-  process.env.UNRUFFLED ?? `${process.env.CARGO_TARGET_DIR ?? '../target'}/debug/unruffled`,
-);
 
 const SETTINGS: [string, Partial<Settings>, string[]][] = [
   ['the page as it opens', {}, START.senders],
@@ -69,7 +63,7 @@ afterAll(async () => {
 });
 
 for (const [name, settings, senders] of SETTINGS) {
-  test.skipIf(!existsSync(command))(name, async () => {
+  test.skipIf(!isThere)(name, async () => {
     const hash = toHash({
       page: 'play',
       play: {
@@ -87,10 +81,7 @@ for (const [name, settings, senders] of SETTINGS) {
       page.getByRole('button', { name: 'Results as JSON' }).click(),
     ]);
     const saved = readFileSync(await download.path(), 'utf8');
-    const printed = execFileSync(command, ['compare', file, '--json', '--no-report'], {
-      encoding: 'utf8',
-      maxBuffer: 1 << 26,
-    });
+    const printed = run(['compare', file, '--json', '--no-report']);
     expect(saved).toBe(printed);
     const bars = await goodputs(page);
     const { variants } = JSON.parse(printed);
@@ -106,4 +97,4 @@ for (const [name, settings, senders] of SETTINGS) {
   });
 }
 
-test.skipIf(existsSync(command))(`not compared: ${command} is not there`, () => {});
+test.skipIf(isThere)(`not compared: ${command} is not there`, () => {});
