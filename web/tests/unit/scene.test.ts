@@ -83,6 +83,22 @@ test('a lost packet disappears on its way, and what is behind it waits for its r
   expect(sceneAt(trace, 0.25).held).toEqual([]);
 });
 
+test('data that came twice waits once, and as long as the hole before it is open', () => {
+  const trace = derive(
+    packetsOf([
+      { from: 0, left: 0, arrives: null, end: 0.03 },
+      { from: 1000, left: 0.01, arrives: 0.06 },
+      { from: 1000, left: 0.02, arrives: 0.07, flags: Retransmission | Needless },
+    ]),
+    eventsOf([]),
+    SPAN,
+  );
+  // The first segment is not resent within the span, so the second waits to its end.
+  for (const time of [0.065, 0.08, 1]) {
+    expect(sceneAt(trace, time).held.map((packet) => packet.left)).toEqual([0.01]);
+  }
+});
+
 test('a packet is in the queue until its transmission, and with the resequencer until it is released', () => {
   const trace = derive(
     packetsOf([{ from: 0, left: 0, queued: 0.02, arrives: 0.07, reaches: 0.09 }]),
