@@ -29,9 +29,9 @@ export function Playground() {
           <Finding />
           <PathView />
           <Bars />
-          <Watch />
         </div>
         <aside class="settings" aria-label="Settings">
+          <Watch />
           <OwnPath />
           <Senders />
         </aside>
@@ -50,7 +50,7 @@ function OwnPath() {
   const rows = facts.value?.facts ?? [];
   return (
     <section class="facts" aria-labelledby="facts-title">
-      <h2 id="facts-title">{source.kind === 'path' ? 'This path' : 'Your scenario'}</h2>
+      <h2 id="facts-title">{source.kind === 'path' ? 'In figures' : 'Your scenario'}</h2>
       <dl>
         {rows.map(([name, value]) => (
           <div key={name}>

@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { fromHash, START } from '../../src/state/url.ts';
 import { LESSONS } from '../../src/texts/lessons.ts';
+import { WATCH } from '../../src/texts/watch.ts';
 import { finished, goodputs, launch, open } from './chromium.ts';
 
 let browser: Browser;
@@ -215,5 +216,18 @@ test('a sender with other parts is added by its name; an unknown one gets one li
   await page.waitForTimeout(400);
   expect(route.page).toBe('play');
   expect(Object.keys(await goodputs(page)).length).toBe(START.senders.length + 1);
+  await page.context().close();
+});
+
+test('every built-in path and every experiment has its three sentences', async () => {
+  const { page, errors } = await open(browser, '#/play?path=bonded&senders=sack,rack,unruffled');
+  const names = await page.$$eval('.more option', (options) =>
+    options.map((option) => (option as HTMLOptionElement).value).filter((value) => value !== ''),
+  );
+  expect(names.length).toBeGreaterThan(60);
+  expect(names.filter((name) => !(name in WATCH))).toEqual([]);
+  expect(Object.keys(WATCH).filter((name) => !names.includes(name))).toEqual([]);
+  expect(await page.locator('.watch li').allInnerTexts()).toEqual([...(WATCH.bonded ?? [])]);
+  expect(errors).toEqual([]);
   await page.context().close();
 });
