@@ -1,7 +1,7 @@
 /** What the playground shows, and the calls that keep it up to date. */
 
 import { batch, computed, effect, signal } from '@preact/signals';
-import type { Facts, Preset, Progress, Request } from '../engine/api.ts';
+import type { Facts, Preset, Progress, RecordRequest, Request } from '../engine/api.ts';
 import { Cancelled, Client, type Running } from '../engine/client.ts';
 import type { Catalogue, Compared, Recorded } from '../engine/protocol.ts';
 import { toEngine } from './engine-settings.ts';
@@ -116,8 +116,17 @@ async function requestOf(state: Play, presets: readonly Preset[]): Promise<Reque
   return text.ok ? { toml: text.value, senders } : text.error;
 }
 
+/** A comparison that runs or is over, and what it compares. */
+interface Current {
+  key: string;
+  request: Request;
+  facts: Facts;
+}
+
 let generation = 0;
-let running: Running<unknown>[] = [];
+let current: Current | null = null;
+let comparison: Running<unknown> | null = null;
+let recordings: Running<unknown>[] = [];
 
 /** Runs anew whatever a change concerns. */
 function update() {
@@ -127,17 +136,26 @@ function update() {
   if (!list) return;
   const now = ++generation;
   const since = performance.now();
-  for (const call of running) call.cancel();
-  running = [];
   const isCurrent = () => now === generation;
-  const fail = (error: unknown) => {
-    if (!isCurrent() || error instanceof Cancelled) return;
-    batch(() => {
-      problem.value = error instanceof Error ? error.message : String(error);
-      progress.value = null;
-      compared.value = null;
-    });
-  };
+  for (const call of recordings) call.cancel();
+  recordings = [];
+  // Which two senders are drawn, and from when on, changes nothing of the comparison.
+  const key = toHash({ page: 'play', play: { ...state, shown: ['', ''] } });
+  if (current?.key === key) return record(current, state.shown, from, isCurrent);
+  current = null;
+  comparison?.cancel();
+  batch(() => {
+    firstAnswer.value = null;
+    compared.value = null;
+    const old = progress.peek();
+    if (old) {
+      progress.value = {
+        ...old,
+        done: false,
+        estimates: old.estimates.map((one) => ({ ...one, final: false })),
+      };
+    }
+  });
   (async () => {
     const request = await requestOf(state, list.presets);
     if (!isCurrent()) return;
@@ -149,26 +167,46 @@ function update() {
       problem.value = null;
       facts.value = checked.value;
       toml.value = state.source.kind === 'toml' ? state.source.text : checked.value.toml;
-      compared.value = null;
-      firstAnswer.value = null;
     });
-    const comparison = comparing.start('compare', request, (value) => {
-      if (!isCurrent()) return;
-      const complete = value.estimates.every((one) => one.goodput_bps !== null);
-      if (complete && firstAnswer.value === null) firstAnswer.value = performance.now() - since;
-      progress.value = value;
-    });
-    running.push(comparison);
-    comparison.result.then((value) => {
+    current = { key, request, facts: checked.value };
+    compare(current, since);
+    record(current, state.shown, from, isCurrent);
+  })().catch((error) => {
+    if (isCurrent()) fail(error);
+  });
+}
+
+function fail(error: unknown) {
+  if (error instanceof Cancelled) return;
+  batch(() => {
+    problem.value = error instanceof Error ? error.message : String(error);
+    progress.value = null;
+    compared.value = null;
+  });
+}
+
+function compare(mine: Current, since: number) {
+  const isCurrent = () => current === mine;
+  const running = comparing.start('compare', mine.request, (value) => {
+    if (!isCurrent()) return;
+    const complete = value.estimates.every((one) => one.goodput_bps !== null);
+    if (complete) firstAnswer.value ??= performance.now() - since;
+    progress.value = value;
+  });
+  comparison = running;
+  running.result.then(
+    (value) => {
       if (!isCurrent()) return;
       batch(() => {
         firstAnswer.value ??= performance.now() - since;
         progress.value = value.progress;
         compared.value = value;
       });
-    }, fail);
-    record(request, checked.value, state.shown, from, isCurrent, fail);
-  })().catch(fail);
+    },
+    (error) => {
+      if (isCurrent()) fail(error);
+    },
+  );
 }
 
 /** The packets that are drawn are of a span of so many at most. */
@@ -185,34 +223,43 @@ export function spanOf(facts: Facts, rate: number | null, from: number | null): 
 }
 
 function record(
-  request: Request,
-  checked: Facts,
+  { request, facts: checked }: Current,
   shown: [string, string],
   from: number | null,
   isCurrent: () => boolean,
-  fail: (error: unknown) => void,
 ) {
   const rate = /^rate = "([\d.]+) ([kMG]?)bit\/s"/m.exec(checked.toml);
   const factor = { k: 1e3, M: 1e6, G: 1e9 }[rate?.[2] ?? ''] ?? 1;
   const bps = rate ? Number(rate[1]) * factor : null;
   const [from_s, to_s] = spanOf(checked, bps, from);
-  shown.forEach((sender, lane) => {
-    const call = { ...request, sender, seed: 1, from_s, to_s };
-    const put = (value: Recorded) => {
-      if (!isCurrent()) return;
+  const start = (call: RecordRequest, done: (value: Recorded) => void) => {
+    const running = recording.start('record', call);
+    recordings.push(running);
+    running.result.then(
+      (value) => {
+        if (isCurrent()) done(value);
+      },
+      (error) => {
+        if (isCurrent()) fail(error);
+      },
+    );
+  };
+  // The packets come first; the curves of the whole run take longer.
+  const lanes = shown.map((sender, lane) => {
+    const parts: { packets?: Recorded; curves?: Recorded } = {};
+    const put = (part: Partial<typeof parts>) => {
+      Object.assign(parts, part);
+      const { packets, curves } = parts;
+      if (!packets) return;
+      const value = curves ? { ...packets, facts: curves.facts, curves: curves.curves } : packets;
       recorded.value = recorded.value.map((old, at) => (at === lane ? value : old));
     };
-    // The packets come first; the curves of the whole run take longer.
-    const short = recording.start('record', { ...call, until_s: to_s });
-    running.push(short);
-    short.result.then(put, fail);
-    const long = recording.start('record', { ...call, packets: false });
-    running.push(long);
-    long.result.then((value) => {
-      const packets = recorded.value[lane];
-      if (packets) put({ ...value, packets: packets.packets, events: packets.events });
-    }, fail);
+    return { call: { ...request, sender, seed: 1, from_s, to_s }, put };
   });
+  for (const { call, put } of lanes)
+    start({ ...call, until_s: to_s }, (packets) => put({ packets }));
+  for (const { call, put } of lanes)
+    start({ ...call, packets: false }, (curves) => put({ curves }));
 }
 
 /** The estimate or result of each sender, in the order of the choice. */

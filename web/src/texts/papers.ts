@@ -106,6 +106,11 @@ export const PAPERS: Record<string, Sentences> = {
     'The paper gives 0.35 % for AVG-DEV and 3.1 % for DSACK without losses.',
     'The order is confirmed, 0.31 % and 3.7 %, but not the numbers, which depend on settings that the paper leaves out.',
   ],
+  'paper/pr-1': [
+    'Fifty connections send a packet a second through queues that other traffic fills, and nothing is lost.',
+    'The paper says that TCP-PR’s timer then expires in vain less than once in ten million packets, for any β above 1.',
+    'It holds from β = 2 on; at 1.1 the timer expires in vain for 2 to 12 % of the packets where α is 0.99 or 0.9.',
+  ],
   'paper/pr-3': [
     'One packet in a hundred takes a much longer way, and TCP-PR’s parameters α and β vary.',
     'The paper says that the throughput holds as long as α or β is large.',

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { colourOf } from '../plots/look.ts';
-import { bars, compared, firstAnswer, play, problem, progress } from '../state/store.ts';
+import { bars, compared, facts, firstAnswer, play, problem, progress } from '../state/store.ts';
 import { dark } from '../state/theme.ts';
 import { percent, rate } from '../units.ts';
 
@@ -79,7 +79,8 @@ function statusText(): string {
   const state = progress.value;
   if (problem.value) return '';
   if (!state) return 'simulating …';
-  if (state.done) return state.runs > bars.value.length ? `${state.runs} runs` : 'done';
+  const seeds = facts.value?.seeds ?? 1;
+  if (state.done) return seeds > 1 ? `mean of ${seeds} runs` : 'done';
   return `${Math.round(state.fraction * 100)} % simulated`;
 }
 
