@@ -21,8 +21,13 @@ export function saveSvg(
   });
   const transit = Math.min(...traces.map((trace) => trace.transit));
   const [first] = traces;
-  const seconds = Math.min(8 * transit, first.to - first.from);
-  const begin = Math.min(Math.max(from, first.from), first.to - seconds);
+  const seconds = Math.min(10 * transit, first.to - first.from);
+  // A reduction of the window, if there is one, comes within the span.
+  const cut = traces
+    .flatMap((trace) => trace.cuts.map((one) => one.time))
+    .find((time) => time > from + 4 * transit);
+  const wanted = cut === undefined ? from : cut - 4 * transit;
+  const begin = Math.min(Math.max(wanted, first.from), first.to - seconds);
   const title = facts.value?.title || 'The same path, two senders';
   const text = animatedSvg(title, lanes, begin, seconds, most);
   const link = document.createElement('a');

@@ -240,7 +240,7 @@ function options(
             : [y[0], high ? Math.max(high * 1.05, y[0] + 1e-9) : y[1]],
       },
     },
-    axes: [axis(xLabel, 34), axis(yLabel, 52)],
+    axes: [axis(xLabel, 34), axis(yLabel, 60)],
     series: [
       {},
       ...lines.map(
