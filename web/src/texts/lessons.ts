@@ -112,7 +112,7 @@ export const LESSONS: readonly Lesson[] = [
       'needless retransmission makes real losses of packets that were only late.',
     watch:
       'few packets are late and none is lost by the network. Open it in the playground, take the line “paws = true” ' +
-      'out of the scenario, and every sender here is faster by a third or more.',
+      'out of the scenario, and every sender here is faster by a quarter or more.',
     play: {
       source: { kind: 'toml', text: WITH_TIMESTAMPS },
       settings: DEFAULTS,
