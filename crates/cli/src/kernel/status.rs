@@ -36,13 +36,7 @@ pub(crate) struct StatusArguments {
     #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = interval)]
     interval: Duration,
     /// Sort by this column: figures with the largest first, words by the alphabet
-    #[arg(
-        long,
-        value_enum,
-        value_name = "COLUMN",
-        default_value = "rate",
-        hide_possible_values = false
-    )]
+    #[arg(long, value_enum, value_name = "COLUMN", default_value = "rate")]
     sort: Column,
     /// Show only the first connections
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
