@@ -10,6 +10,7 @@ use crate::record::Record;
 const COUNTERS: usize = 7;
 
 /// Octets of the totals in the format of `totals.h`.
+#[cfg(bpf)]
 pub(crate) const TOTALS_OCTETS: usize = 8 * COUNTERS;
 
 /// Totals over all connections since a congestion control was registered, also over those that have ended. They
