@@ -54,7 +54,8 @@ install_all() {
     put_unit unruffled.service
     put_unit unruffled-all.service
     put_unit unruffled-resequence.service
-    for file in README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT packaging/unruffled.toml docs/*.md docs/*/*.md; do
+    for file in README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT packaging/unruffled.toml docs/*.md docs/*/*.md \
+        docs/monitoring/*; do
         put 644 "$file" "$PREFIX/share/doc/unruffled/${file#packaging/}"
     done
     # An administrator's settings stay.

@@ -2,26 +2,27 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io::IsTerminal as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use clap::{Args, ValueEnum};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use unruffled_kernel::{
-    Attachment, Coverage, Detached, Error, Growth, Registration, Sample, Signal, Target,
+    Attachment, Coverage, Detached, Error, Growth, Registration, Signal, Target,
 };
-use unruffled_units::{Duration, count};
+use unruffled_units::count;
 
-use crate::{Printed, resequence};
+use crate::Printed;
 
 mod daemon;
+mod exporter;
 mod service;
-mod table;
+mod status;
+
+pub(crate) use status::{StatusArguments, status};
 
 /// Value of `--growth`.
 #[derive(Clone, Copy, ValueEnum)]
@@ -57,6 +58,9 @@ pub(crate) struct AttachArguments {
     /// Make it the default of every network namespace, including later ones, until this command ends
     #[arg(long, conflicts_with_all = ["cgroup", "netns", "pid"])]
     all: bool,
+    /// With --all, export metrics at this port of 127.0.0.1, at /metrics; see docs/guide/monitoring.md
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    metrics_port: Option<u16>,
     #[command(flatten)]
     namespace: NamespaceArguments,
     /// Switch open connections, too, unless their program has chosen another one than the default
@@ -106,35 +110,14 @@ pub(crate) struct RunArguments {
     command: Vec<OsString>,
 }
 
-#[derive(Args)]
-pub(crate) struct StatusArguments {
-    #[command(flatten)]
-    namespace: NamespaceArguments,
-    /// Show it again after each interval
-    #[arg(long)]
-    watch: bool,
-    /// The time that rates cover, from 100 ms to 60 min
-    #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = interval)]
-    interval: Duration,
-    /// As JSON; with --watch, a line for each interval
-    #[arg(long)]
-    json: bool,
-}
-
-/// Parses the time between two samples. Shorter ones would show bursts and not rates.
-fn interval(text: &str) -> Result<Duration, String> {
-    let range = Duration::from_millis(100)..=Duration::from_secs(3600);
-    let interval = unruffled_units::parse_duration(text).map_err(|error| error.to_string())?;
-    range
-        .contains(&interval)
-        .then_some(interval)
-        .ok_or_else(|| format!("expected 100 ms to 60 min, found {text:?}"))
-}
-
 pub(crate) fn attach(arguments: &AttachArguments) -> ExitCode {
     if arguments.all {
         let growth = Growth::from(arguments.growth);
-        return daemon::serve(Coverage { growth, existing: arguments.existing });
+        let coverage = Coverage { growth, existing: arguments.existing };
+        return daemon::serve(coverage, arguments.metrics_port);
+    }
+    if arguments.metrics_port.is_some() {
+        return crate::refuse("attach: --metrics-port: expected --all with it");
     }
     attach_once(arguments).unwrap_or_else(|error| crate::refuse(format!("attach: {error}")))
 }
@@ -292,104 +275,6 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
         Ok(status) => {
             let code = status.code().unwrap_or(128 + status.signal().unwrap_or(0));
             ExitCode::from(u8::try_from(code).unwrap_or(1))
-        }
-    }
-}
-
-pub(crate) fn status(arguments: &StatusArguments) -> ExitCode {
-    match show_status(arguments) {
-        Err(error) => crate::refuse(format!("status: {error}")),
-        Ok(status) => status,
-    }
-}
-
-fn show_status(arguments: &StatusArguments) -> Result<ExitCode, Error> {
-    let namespace = arguments.namespace.target().map(|target| target.inode()).transpose()?;
-    let take = || {
-        let mut sample = Sample::take()?;
-        if let Some(namespace) = namespace {
-            sample.retain_namespace(namespace);
-        }
-        Ok::<_, Error>(sample)
-    };
-    let first = match take() {
-        Ok(sample) => sample,
-        // A resequencer needs nothing that the congestion control does.
-        Err(error) => {
-            let Some(running) = unruffled_nfqueue::status() else { return Err(error) };
-            return show_resequencer(arguments, running);
-        }
-    };
-    let mut earlier = first;
-    loop {
-        // Without connections, and without the possibility of new ones, there are no rates to wait for.
-        let has_rates = arguments.watch || !earlier.is_empty() || unruffled_kernel::is_registered();
-        if has_rates {
-            thread::sleep(std::time::Duration::from_nanos(arguments.interval.as_nanos()));
-        }
-        let now = take()?;
-        let status = now.since(&earlier);
-        earlier = now;
-        let is_registered = unruffled_kernel::is_registered();
-        let running = unruffled_nfqueue::status();
-        let text = if arguments.json {
-            let document = serde_json::json!({
-                "registered": is_registered,
-                "attached": unruffled_kernel::Attachments::read()?,
-                "interval_s": has_rates.then_some(status.interval.as_secs_f64()),
-                "connections": status.connections,
-                "ended": status.ended,
-                "others": status.others,
-                "resequencer": running.as_ref().map(resequence::state_json),
-            });
-            Printed::Json(format!("{document}\n"))
-        } else {
-            let mut table = table::render(&status, is_registered, crate::output::columns());
-            table += &running.as_ref().map(resequence::state).unwrap_or_default();
-            match arguments.watch && std::io::stdout().is_terminal() {
-                // Moves the cursor home and clears the screen.
-                true => Printed::Data(format!("\x1b[H\x1b[J{table}")),
-                false => Printed::People(table),
-            }
-        };
-        match crate::print_on(text) {
-            Ok(_) if arguments.watch => {}
-            Ok(status) | Err(status) => return Ok(status),
-        }
-    }
-}
-
-/// Shows only the resequencer, where the congestion control is not available.
-fn show_resequencer(
-    arguments: &StatusArguments,
-    mut running: unruffled_nfqueue::Status,
-) -> Result<ExitCode, Error> {
-    loop {
-        let text = if arguments.json {
-            let document = serde_json::json!({
-                "registered": false,
-                "attached": null,
-                "interval_s": null,
-                "connections": [],
-                "ended": 0,
-                "others": 0,
-                "resequencer": resequence::state_json(&running),
-            });
-            Printed::Json(format!("{document}\n"))
-        } else {
-            match arguments.watch && std::io::stdout().is_terminal() {
-                true => Printed::Data(format!("\x1b[H\x1b[J{}", resequence::state(&running))),
-                false => Printed::People(resequence::state(&running)),
-            }
-        };
-        match crate::print_on(text) {
-            Ok(_) if arguments.watch => {}
-            Ok(status) | Err(status) => return Ok(status),
-        }
-        thread::sleep(std::time::Duration::from_nanos(arguments.interval.as_nanos()));
-        match unruffled_nfqueue::status() {
-            Some(status) => running = status,
-            None => return Ok(ExitCode::SUCCESS),
         }
     }
 }

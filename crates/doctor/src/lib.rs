@@ -5,8 +5,9 @@
 //! - [`flows()`]: the directions of the connections of a watch, each with its figures and its [`Verdict`].
 //! - [`Report`]: groups of flows, the overall verdict, what to do, and how sure it is.
 //! - [`fix`]: does what the report advises for senders, and compares.
+//! - [`programs`] and [`namespace_names`]: what leads to a socket and to a network namespace.
 //!
-//! Only [`Observer`] and [`Surroundings::of`] read from the machine, and only [`fix`] changes it.
+//! Only these, [`Observer`] and [`Surroundings::of`] read from the machine, and only [`fix`] changes it.
 //!
 //! # Example
 //!
@@ -36,6 +37,7 @@ mod diag;
 mod error;
 pub mod fix;
 mod flow;
+mod processes;
 mod report;
 mod snapshot;
 mod socket;
@@ -48,10 +50,11 @@ mod words;
 pub use counters::Counters;
 pub use error::Error;
 pub use flow::{Flow, Role, Tally, flows};
+pub use processes::{Place, Program, namespace_names, programs};
 pub use report::{Doubt, Group, Overall, Remedy, Report, Sureness};
 pub use snapshot::{Observer, Scope, Snapshot};
 pub use socket::Socket;
-pub use surroundings::{Place, Surroundings, Tunnel};
+pub use surroundings::{Surroundings, Tunnel};
 pub use tcp_info::TcpInfo;
 pub use verdict::Verdict;
 pub use watch::Watch;

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde::Serialize;
 
+use crate::processes::{Place, Program, namespace_names, programs};
 use crate::{Flow, Observer, Role, Verdict};
 
 /// A network device that puts packets into others, or encrypts them.
@@ -18,16 +19,6 @@ pub struct Tunnel {
     pub device: String,
     /// Its kind, as `ip -d link` shows it.
     pub kind: String,
-}
-
-/// How a user names a network namespace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Place {
-    /// A name of `ip netns`.
-    Name(String),
-    /// A process in it.
-    Process(u32),
 }
 
 /// Facts about flows that do not come from their sockets.
@@ -73,7 +64,7 @@ impl Surroundings {
             own,
             namespaces: namespace_names(&namespaces, own),
             cgroups: cgroup_paths(slow.iter().filter_map(|flow| flow.cgroup).collect()),
-            programs: programs(slow.iter().map(|flow| flow.inode).collect()),
+            programs: names_of_programs(&slow),
             tunnels: tunnels(&slow, own),
         }
     }
@@ -91,33 +82,14 @@ impl Surroundings {
     }
 }
 
-/// Returns the names of network namespaces: those of `ip netns`, or a process in it.
-fn namespace_names(inodes: &BTreeSet<u64>, own: u64) -> BTreeMap<u64, Place> {
-    let mut names = BTreeMap::new();
-    let is_foreign = |inode: &u64| *inode != own && inodes.contains(inode);
-    for entry in fs::read_dir("/run/netns").into_iter().flatten().flatten() {
-        let Ok(found) = fs::metadata(entry.path()) else { continue };
-        if is_foreign(&found.ino()) {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            names.insert(found.ino(), Place::Name(name));
-        }
-    }
-    if inodes.iter().filter(|inode| is_foreign(inode)).all(|inode| names.contains_key(inode)) {
-        return names;
-    }
-    for (process, folder) in processes() {
-        let Ok(found) = fs::metadata(folder.join("ns/net")) else { continue };
-        if is_foreign(&found.ino()) {
-            names.entry(found.ino()).or_insert(Place::Process(process));
-        }
-    }
-    names
-}
-
-/// Returns the processes and their folders in `/proc`.
-fn processes() -> impl Iterator<Item = (u32, PathBuf)> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
+/// Returns the programs that have the sockets open, in words.
+fn names_of_programs(flows: &[&Flow]) -> BTreeMap<u32, String> {
+    let found = programs(flows.iter().map(|flow| u64::from(flow.inode)).collect());
+    let named = |flow: &&Flow| {
+        let Program { name, process } = found.get(&u64::from(flow.inode))?;
+        Some((flow.inode, format!("{name} ({process})")))
+    };
+    flows.iter().filter_map(named).collect()
 }
 
 /// Returns the paths of cgroups of version 2 by their numbers, which are the inodes of their folders.
@@ -147,30 +119,6 @@ fn cgroup_paths(mut ids: BTreeSet<u64>) -> BTreeMap<u64, String> {
         }
     }
     paths
-}
-
-/// Returns the names of the programs that have the sockets open.
-fn programs(mut inodes: BTreeSet<u32>) -> BTreeMap<u32, String> {
-    inodes.remove(&0);
-    let mut programs = BTreeMap::new();
-    for (process, folder) in processes() {
-        if programs.len() == inodes.len() {
-            break;
-        }
-        for entry in fs::read_dir(folder.join("fd")).into_iter().flatten().flatten() {
-            let Some(inode) = socket_inode(&entry.path()) else { continue };
-            if inodes.contains(&inode) {
-                let name = fs::read_to_string(folder.join("comm")).unwrap_or_default();
-                programs.entry(inode).or_insert_with(|| format!("{} ({process})", name.trim()));
-            }
-        }
-    }
-    programs
-}
-
-fn socket_inode(descriptor: &Path) -> Option<u32> {
-    let target = fs::read_link(descriptor).ok()?;
-    target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
 }
 
 /// Returns the tunnels through which the packets of slow senders leave.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Reads the cookies of network namespaces: the unique numbers that sockets return as
- * SO_NETNS_COOKIE. Lists all network namespaces of the machine, including those without a
- * process or a mount.
+ * SO_NETNS_COOKIE. Lists all network namespaces of the machine with their default congestion
+ * controls, including those without a process or a mount.
  */
 #include "linux.h"
 
@@ -29,7 +29,9 @@ enum {
 struct namespace {
 	__u64 cookie;
 	__u32 inode;
-	__u32 is_first; /* the one in which the machine was booted */
+	__u8 is_first; /* the one in which the machine was booted */
+	__u8 is_default; /* 1 + the growth, if one of our congestion controls is its default */
+	__u16 unused;
 };
 
 struct page {
@@ -70,6 +72,18 @@ static __always_inline bool has_ended(struct net *net)
 	return !BPF_CORE_READ(ns, count.refs.counter);
 }
 
+/* Returns 1 + the growth, if one of our congestion controls is the default. */
+static __always_inline __u8 default_growth(struct net *net)
+{
+	static const char cubic[] = "unruffled", bbr[] = "unruffled_bbr";
+	char name[16] = {};
+
+	BPF_CORE_READ_STR_INTO(&name, net, ipv4.tcp_congestion_control, name);
+	if (!bpf_strncmp(name, sizeof name, cubic))
+		return 1;
+	return bpf_strncmp(name, sizeof name, bbr) ? 0 : 2;
+}
+
 static long visit(__u32 index, struct walk *w)
 {
 	struct net *net = w->at;
@@ -88,6 +102,7 @@ static long visit(__u32 index, struct walk *w)
 		entry->cookie = BPF_CORE_READ(net, net_cookie);
 		entry->inode = BPF_CORE_READ(net, ns.inum);
 		entry->is_first = w->after_head;
+		entry->is_default = default_growth(net);
 		w->found++;
 		w->after_head = false;
 	}

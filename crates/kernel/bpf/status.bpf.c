@@ -18,6 +18,20 @@ struct bpf_iter__bpf_sk_storage_map {
 	struct connection *value;
 } __attribute__((preserve_access_index));
 
+struct inode {
+	unsigned long i_ino;
+} __attribute__((preserve_access_index));
+
+/* include/net/sock.h: a socket that a program has open, and its inode. */
+struct socket_alloc {
+	struct socket socket;
+	struct inode vfs_inode;
+} __attribute__((preserve_access_index));
+
+struct tcp_sock___mptcp {
+	bool is_mptcp; /* in kernels with CONFIG_MPTCP */
+} __attribute__((preserve_access_index));
+
 /* State of one connection; record.rs parses it. */
 struct record {
 	__u8 peer[16], local[16]; /* the first four octets for IPv4 */
@@ -31,7 +45,26 @@ struct record {
 	__u64 began, now;
 	__u64 socket;
 	__u64 namespace; /* inode */
+	__u64 inode; /* of the socket; 0: no program has it open */
+	__u64 is_mptcp;
 };
+
+/* Returns the inode by which the program that has the socket open is found. */
+static __always_inline __u64 inode_of(struct sock *sk)
+{
+	struct socket_alloc *open = (void *)BPF_CORE_READ(sk, sk_socket);
+
+	return open ? BPF_CORE_READ(open, vfs_inode.i_ino) : 0;
+}
+
+/* Returns whether the connection is a subflow of MPTCP. */
+static __always_inline bool is_subflow(struct sock *sk)
+{
+	struct tcp_sock___mptcp *tp = (void *)sk;
+
+	return bpf_core_field_exists(struct tcp_sock___mptcp, is_mptcp) &&
+	       BPF_CORE_READ(tp, is_mptcp);
+}
 
 /* Writes an octet for each connection of another version, whose state has an unknown format. */
 SEC("iter/bpf_sk_storage_map")
@@ -92,6 +125,8 @@ int dump(struct bpf_iter__bpf_sk_storage_map *ctx)
 	r.now = bpf_ktime_get_ns();
 	r.socket = (__u64)sk;
 	r.namespace = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+	r.inode = inode_of(sk);
+	r.is_mptcp = is_subflow(sk);
 	bpf_seq_write(ctx->meta->seq, &r, sizeof r);
 	return 0;
 }

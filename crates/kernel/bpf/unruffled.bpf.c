@@ -12,6 +12,7 @@
 #include "hold.h"
 #include "verdict.h"
 #include "timeout.h"
+#include "totals.h"
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
@@ -75,6 +76,8 @@ void BPF_PROG(unruffled_release, struct sock *sk)
 	/* Nothing is held back any more, so the kernel gets the whole window. */
 	if (c && c->cwnd)
 		tcp_sk(sk)->snd_cwnd = c->cwnd;
+	if (c)
+		add_to_totals(tcp_sk(sk), c);
 	/*
 	 * A disconnected socket enters state Open next, where TCP_RTO_MAX_MS is restored. That is
 	 * not possible here.

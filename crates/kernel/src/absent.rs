@@ -1,4 +1,4 @@
-//! Replaces `object.rs`, `events.rs` and `existing.rs` in builds without BPF programs.
+//! Replaces `object.rs`, `dump.rs`, `events.rs` and `existing.rs` in builds without BPF programs.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -49,6 +49,10 @@ pub(crate) fn registrations(_: Growth) -> Vec<u32> {
 
 pub(crate) fn unregister_left(_: Growth) {}
 
+pub(crate) fn is_attached(pin: &Path) -> bool {
+    pin.exists()
+}
+
 pub(crate) fn unpin(_: &Path) -> Result<(), Error> {
     missing()
 }
@@ -77,9 +81,32 @@ impl Listeners {
     }
 }
 
-pub(crate) fn records() -> Result<(Vec<u8>, usize), Error> {
+/// What the kernel has about connections.
+#[derive(Default)]
+pub(crate) struct Dump {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) others: usize,
+}
+
+/// Connections of one registration.
+pub(crate) struct Part {
+    pub(crate) records: Vec<u8>,
+    pub(crate) totals: Option<Ended>,
+}
+
+/// Totals of a registration's connections that have ended.
+pub(crate) struct Ended {
+    pub(crate) map: u32,
+    pub(crate) growth: Growth,
+    pub(crate) octets: Vec<u8>,
+    pub(crate) reported: Vec<u8>,
+}
+
+pub(crate) fn dump() -> Result<Dump, Error> {
     missing()
 }
+
+pub(crate) fn store_reported(_: u32, _: &[u8]) {}
 
 /// Source of events about network namespaces. Never exists in this build.
 pub(crate) struct Events(());

@@ -75,7 +75,7 @@ pub fn attach(attachment: &Attachment) -> Result<Attached, Error> {
 pub(crate) fn register(growth: Growth, state: &mut State) -> Result<Registration, Error> {
     let pin = pins::registration(growth);
     if pin.exists() {
-        let is_same = *state.build(growth) == Some(object::build());
+        let is_same = state.control(growth).is_some_and(|control| control.build == object::build());
         return Ok(if is_same { Registration::Before } else { Registration::OfAnotherBuild });
     }
     // Registrations of killed commands, on kernels where they outlive the command.
@@ -88,7 +88,7 @@ pub(crate) fn register(growth: Growth, state: &mut State) -> Result<Registration
         false => error,
     })?;
     pins::prepare()?;
-    *state.build(growth) = Some(object::build());
+    state.add_control(growth, object::build());
     state.store()?;
     registered.pin(&pin)?;
     Ok(Registration::Now)

@@ -5,7 +5,9 @@ use std::fs;
 use serde::{Deserialize, Serialize};
 
 /// Growth of the window between losses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Growth {
     /// CUBIC (RFC 9438), as Linux computes it.

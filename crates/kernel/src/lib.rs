@@ -64,7 +64,10 @@ mod search;
 mod state;
 mod status;
 mod target;
+mod totals;
 
+#[cfg(bpf)]
+mod dump;
 #[cfg(bpf)]
 mod events;
 #[cfg(bpf)]
@@ -85,12 +88,16 @@ mod live;
 #[path = "absent.rs"]
 mod object;
 #[cfg(not(bpf))]
+use object as dump;
+#[cfg(not(bpf))]
 use object as events;
 #[cfg(not(bpf))]
 use object as existing;
 
 pub use attach::{Attached, Attachment, Registration, attach};
-pub use attachments::{AttachedCgroup, AttachedNamespace, Attachments, Everywhere};
+pub use attachments::{
+    AttachedCgroup, AttachedControl, AttachedFilter, AttachedNamespace, Attachments, Everywhere,
+};
 pub use detach::{Detached, detach, detach_namespace};
 pub use error::Error;
 pub use everywhere::{Coverage, Daemon, Round};
@@ -99,9 +106,10 @@ pub use hold::Hold;
 pub use namespace::inside as inside_network_namespace;
 use object::Registered;
 pub use run::{Signal, run};
-pub use search::all as network_namespaces;
+pub use search::{all as network_namespaces, find as find_network_namespaces};
 pub use status::{Connection, Sample, Status};
 pub use target::Target;
+pub use totals::Totals;
 
 /// Returns whether a congestion control of ours is registered in the kernel.
 pub fn is_registered() -> bool {

@@ -3,11 +3,12 @@
 
 use libbpf_rs::{MapCore as _, MapFlags, Object, ProgramInput};
 
-use crate::Error;
 use crate::loading::{NAMESPACE, load, open, program, refused};
 use crate::namespace::{Identity, Namespaces};
+use crate::{Error, Growth};
 
-/// Octets of a namespace in the map of `namespace.bpf.c`: cookie, inode, and whether it is the first one.
+/// Octets of a namespace in the map of `namespace.bpf.c`: cookie, inode, whether it is the first one, and the
+/// growth of its default.
 const ENTRY_OCTETS: usize = 16;
 
 /// Programs that read the kernel's list of network namespaces.
@@ -46,8 +47,12 @@ impl Live {
                 let cookie = u64::from_ne_bytes(entry[0..8].try_into().unwrap_or_default());
                 let inode = u32::from_ne_bytes(entry[8..12].try_into().unwrap_or_default());
                 let identity = Identity::new(u64::from(inode), cookie);
-                if entry[12..16] != [0; 4] {
+                if entry[12] != 0 {
                     namespaces.first = Some(identity);
+                }
+                let growth = usize::from(entry[13]).checked_sub(1);
+                if let Some(growth) = growth.and_then(|number| Growth::ALL.get(number)) {
+                    namespaces.defaults.insert(identity, *growth);
                 }
                 namespaces.all.push(identity);
             }

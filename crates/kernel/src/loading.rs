@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use libbpf_rs::query::LinkTypeInfo;
 use libbpf_rs::{Link, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramMut};
 
 use crate::Error;
@@ -92,4 +93,13 @@ impl Links {
 /// Removes a pinned link.
 pub(crate) fn unpin(pin: &Path) -> Result<(), Error> {
     fs::remove_file(pin).map_err(Error::file(pin))
+}
+
+/// Returns whether a pinned link to an interface is attached: its interface has not disappeared.
+pub(crate) fn is_attached(pin: &Path) -> bool {
+    let info = Link::open(pin).and_then(|link| link.info());
+    info.is_ok_and(|info| match info.info {
+        LinkTypeInfo::Tcx(tcx) => tcx.ifindex != 0,
+        _ => true,
+    })
 }

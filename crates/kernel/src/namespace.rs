@@ -1,5 +1,6 @@
 //! Network namespaces: their identity, and work in another one.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -8,10 +9,10 @@ use std::thread;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::live::Live;
 #[cfg(bpf)]
 use crate::search;
+use crate::{Error, Growth};
 
 pub(crate) const OWN_NAMESPACE: &str = "/proc/thread-self/ns/net";
 
@@ -33,6 +34,8 @@ pub(crate) struct Namespaces {
     pub(crate) all: Vec<Identity>,
     /// The one in which the machine was booted. New namespaces inherit its default congestion control.
     pub(crate) first: Option<Identity>,
+    /// Those whose default is one of our congestion controls.
+    pub(crate) defaults: BTreeMap<Identity, Growth>,
 }
 
 impl Identity {

@@ -1,6 +1,5 @@
 //! The BPF programs as the other modules use them: the congestion controls, adapted to the running kernel
-//! and registered, its selection in a cgroup, and the records of connections. Only this module,
-//! `loading.rs` and `timestamps.rs` use libbpf. Without BPF programs, `absent.rs` replaces this module.
+//! and registered, and its selection in a cgroup. Without BPF programs, `absent.rs` replaces this module.
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -11,15 +10,13 @@ use std::path::Path;
 use libbpf_rs::btf::types::{Enum, FuncProto, Ptr, Struct};
 use libbpf_rs::btf::{Btf, BtfType, ReferencesType as _};
 use libbpf_rs::query::{MapInfo, MapInfoIter};
-use libbpf_rs::{
-    Iter, IterOpts, Link, MapCore as _, MapHandle, MapIterOpts, MapMut, MapType, Object, OpenObject,
-};
+use libbpf_rs::{Iter, Link, MapCore as _, MapHandle, MapMut, MapType, Object, OpenObject};
 use rustix::time::{ClockId, clock_getres};
 
-pub(crate) use crate::loading::unpin;
 use crate::loading::{
-    CGROUP, LISTENERS, Links, STATUS, UNRUFFLED, is_constants, load, open, program, refused,
+    CGROUP, LISTENERS, Links, UNRUFFLED, is_constants, load, open, program, refused,
 };
+pub(crate) use crate::loading::{is_attached, unpin};
 pub(crate) use crate::timestamps::{remove_filters, take_out_timestamps};
 use crate::{Error, Growth};
 
@@ -29,9 +26,6 @@ pub(crate) fn build() -> u64 {
     UNRUFFLED.hash(&mut hasher);
     hasher.finish()
 }
-
-/// Name of the maps that store connections.
-const CONNECTIONS: &str = "unruffled_conns";
 
 /// A registration of the congestion control, which ends when this value is dropped.
 #[derive(Debug)]
@@ -237,46 +231,12 @@ impl Listeners {
     }
 }
 
-/// Returns the records of all connections in the format of `status.bpf.c`, and the number of connections
-/// whose records have the format of another version.
-pub(crate) fn records() -> Result<(Vec<u8>, usize), Error> {
-    let maps: Vec<_> =
-        MapInfoIter::default().filter(|info| info.name.to_string_lossy() == CONNECTIONS).collect();
-    let mut records = Vec::new();
-    let mut others = Vec::new();
-    if maps.is_empty() {
-        return Ok((records, 0));
-    }
-    let object = open(STATUS)?;
-    let own = object.maps().find(|map| map.name() == CONNECTIONS).map(|map| map.value_size());
-    let object = load(object)?;
-    for info in maps {
-        // The map may have disappeared since.
-        let Ok(map) = MapHandle::from_map_id(info.id) else { continue };
-        let (name, output) = if own == Some(info.value_size) {
-            ("dump", &mut records)
-        } else {
-            ("count", &mut others)
-        };
-        let what = "the iterator over connections";
-        let options = IterOpts::Map(MapIterOpts::from_fd(map.as_fd()));
-        let link = program(&object, name)?.attach_iter_with_opts(options).map_err(refused(what))?;
-        let mut iterator = Iter::new(&link).map_err(refused(what))?;
-        iterator.read_to_end(output).map_err(Error::file(what))?;
-    }
-    Ok((records, others.len()))
-}
-
 #[cfg(test)]
 mod tests {
-    use std::net::{TcpListener, TcpStream};
-    use std::process::Command;
-
-    use libbpf_rs::MapFlags;
     use libbpf_rs::query::ProgInfoIter;
 
     use super::*;
-    use crate::loading::{EXISTING, NAMESPACE, TIMESTAMPS};
+    use crate::loading::{EXISTING, NAMESPACE, STATUS, TIMESTAMPS};
 
     #[test]
     fn the_verifier_takes_few_instructions_for_each_program() {
@@ -300,35 +260,5 @@ mod tests {
             }
         }
         assert!((1..50_000).contains(&largest), "{largest} instructions");
-    }
-
-    /// Records of another version have another size.
-    #[test]
-    fn connections_of_another_version_are_counted() {
-        if let Err(refusal) = crate::requirements::check() {
-            eprintln!("skipped: {refusal}");
-            return;
-        }
-        let folder = std::env::temp_dir().join(format!("unruffled-version-{}", std::process::id()));
-        fs::create_dir(&folder).expect("a new folder");
-        let (source, program) = (folder.join("another.c"), folder.join("another.o"));
-        let map = "struct { int (*type)[24]; int (*map_flags)[1]; int *key; long long *value; }
-            unruffled_conns __attribute__((section(\".maps\"), used));";
-        fs::write(&source, map).expect("a file");
-        let clang = std::env::var_os("CLANG").unwrap_or_else(|| "clang".into());
-        let mut clang = Command::new(clang);
-        clang.args(["-g", "-target", "bpf", "-c"]).arg(&source).arg("-o").arg(&program);
-        assert!(clang.status().is_ok_and(|status| status.success()));
-        let object = load(open(&fs::read(&program).expect("a file")).expect("an object"));
-        fs::remove_dir_all(&folder).expect("a folder of ours");
-        let object = object.expect("this kernel takes it");
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let stream = TcpStream::connect(listener.local_addr().expect("it listens"));
-        let stream = stream.expect("a connection");
-        let map = object.maps().next().expect("the only one");
-        let socket = stream.as_raw_fd().to_ne_bytes();
-        map.update(&socket, &[0; 8], MapFlags::ANY).expect("the entry is stored");
-        let (_, others) = records().expect("the process is root");
-        assert!(others >= 1, "{others}");
     }
 }

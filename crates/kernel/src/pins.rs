@@ -3,6 +3,7 @@
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use rustix::mount::{MountFlags, mount};
 
@@ -99,6 +100,19 @@ pub(crate) fn is_of(pin: &Path, namespace: u64) -> bool {
     name.strip_prefix(&timestamps_prefix(namespace)).is_some_and(|rest| rest.starts_with('-'))
 }
 
+/// Returns the network namespace and the number of the interface that a pin for timestamps is for.
+pub(crate) fn interface_of(pin: &Path) -> Option<(u64, u32)> {
+    let name = pin.file_name()?.to_str()?;
+    let mut numbers = name.strip_prefix("timestamps-")?.split('-');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// Returns the time at which a pin was made, in seconds since 1970.
+pub(crate) fn made(pin: &Path) -> Option<u64> {
+    let modified = fs::metadata(pin).ok()?.modified().ok()?;
+    modified.duration_since(UNIX_EPOCH).ok().map(|time| time.as_secs())
+}
+
 /// Removes the directory if it is empty.
 pub(crate) fn remove() {
     let _ = fs::remove_dir(directory());
@@ -116,5 +130,16 @@ mod tests {
         assert_eq!(sys_of(machine), Some(("sysfs", "sysfs")));
         assert_eq!(sys_of(&own), Some(("name", "sysfs")));
         assert_eq!(sys_of("tmpfs /tmp tmpfs rw 0 0\n"), None);
+    }
+
+    #[test]
+    fn the_name_of_a_pin_has_namespace_and_interface() {
+        let of = |name: &str| interface_of(&directory().join(name));
+        assert_eq!(of("timestamps-4026531840-3-in"), Some((4_026_531_840, 3)));
+        assert_eq!(of("timestamps-4026531840-12-out"), Some((4_026_531_840, 12)));
+        for other in ["timestamps-4026531840", "cgroup-77-choose", "switched", "timestamps-x-3-in"]
+        {
+            assert_eq!(of(other), None, "{other}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::Growth;
 
 /// Size of a record, in octets.
-const RECORD_OCTETS: usize = 136;
+const RECORD_OCTETS: usize = 152;
 
 const AF_INET: u16 = 2;
 
@@ -42,6 +42,10 @@ pub(crate) struct Record {
     pub(crate) socket: u64,
     /// Inode of the network namespace.
     pub(crate) namespace: u64,
+    /// Inode of the socket. 0 if no program has it open.
+    pub(crate) inode: u64,
+    /// Whether the connection is a subflow of MPTCP.
+    pub(crate) is_mptcp: bool,
 }
 
 /// Parses all records of connections in `octets`.
@@ -84,8 +88,8 @@ impl Record {
             resent_before,
             growth,
         ] = words;
-        let longs: [u64; 6] = std::array::from_fn(|i| u64(88 + 8 * i));
-        let [acked, acked_before, began, now, socket, namespace] = longs;
+        let longs: [u64; 8] = std::array::from_fn(|i| u64(88 + 8 * i));
+        let [acked, acked_before, began, now, socket, namespace, inode, is_mptcp] = longs;
         let micros = |us| Duration::from_micros(u64::from(us));
         Some(Self {
             peer: address(0, u16(34)),
@@ -108,6 +112,38 @@ impl Record {
             now: Duration::from_nanos(now),
             socket,
             namespace,
+            inode,
+            is_mptcp: is_mptcp != 0,
         })
+    }
+
+    /// Returns the record of a connection that began at 1 s, when 1000 octets had been acknowledged.
+    #[cfg(test)]
+    pub(crate) fn example(socket: u64) -> Self {
+        let any = SocketAddr::from(([192, 0, 2, 1], socket as u16));
+        Self {
+            peer: any,
+            local: any,
+            growth: Growth::Cubic,
+            cwnd: 10,
+            held: 0,
+            rtt: None,
+            late: Duration::ZERO,
+            hold: Duration::ZERO,
+            events: 0,
+            spurious: 0,
+            restored: 0,
+            timeouts: 0,
+            resent: 7,
+            resent_before: 5,
+            acked: 1000,
+            acked_before: 1000,
+            began: Some(Duration::from_secs(1)),
+            now: Duration::from_secs(1),
+            socket,
+            namespace: 1,
+            inode: socket,
+            is_mptcp: false,
+        }
     }
 }

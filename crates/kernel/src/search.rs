@@ -29,7 +29,7 @@ pub fn all() -> impl Iterator<Item = (u64, File)> {
 }
 
 /// Returns those of the namespaces with these inodes that can be found. The search ends with the last one.
-pub(crate) fn find(mut inodes: BTreeSet<u64>) -> impl Iterator<Item = (u64, File)> {
+pub fn find(mut inodes: BTreeSet<u64>) -> impl Iterator<Item = (u64, File)> {
     let mut candidates = candidates();
     std::iter::from_fn(move || {
         while !inodes.is_empty() {

@@ -27,12 +27,9 @@ pub(crate) fn seconds_since_1970() -> u64 {
 /// Settings that `detach` restores.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct State {
-    /// Build of the registered `unruffled`. `None` in files of an older version.
+    /// The registered congestion controls. Empty in files of an older version.
     #[serde(default)]
-    build: Option<u64>,
-    /// Build of the registered `unruffled_bbr`.
-    #[serde(default)]
-    build_bbr: Option<u64>,
+    pub(crate) controls: Vec<Control>,
     /// Former settings of network namespaces whose default was changed.
     pub(crate) defaults: Vec<FormerSettings>,
     /// Interfaces with filters, on kernels without links for them.
@@ -46,6 +43,18 @@ pub(crate) struct State {
     /// Namespaces that were detached one by one, which `attach --all` leaves alone.
     #[serde(default)]
     pub(crate) excluded: Vec<Identity>,
+}
+
+/// A registered congestion control.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Control {
+    pub(crate) growth: Growth,
+    /// Identifies its code.
+    pub(crate) build: u64,
+    /// Version of the command that registered it.
+    pub(crate) version: String,
+    /// Time of the registration, in seconds since 1970.
+    pub(crate) since: u64,
 }
 
 /// Settings of a network namespace before they were changed.
@@ -91,6 +100,9 @@ pub(crate) struct Filters {
     pub(crate) interface: i32,
     /// Whether `attach` created the queueing discipline.
     pub(crate) own: bool,
+    /// Time of the change, in seconds since 1970. `None` in files of an older version.
+    #[serde(default)]
+    pub(crate) since: Option<u64>,
 }
 
 /// Lock on the state. `attach`, `detach` and `run` hold it while they read the file and write it again.
@@ -145,12 +157,16 @@ fn try_lock(path: &str) -> Result<Option<File>, Error> {
 }
 
 impl State {
-    /// Returns the build of a registered congestion control.
-    pub(crate) fn build(&mut self, growth: Growth) -> &mut Option<u64> {
-        match growth {
-            Growth::Cubic => &mut self.build,
-            Growth::Bbr => &mut self.build_bbr,
-        }
+    /// Returns the registered congestion control with this growth.
+    pub(crate) fn control(&self, growth: Growth) -> Option<&Control> {
+        self.controls.iter().find(|control| control.growth == growth)
+    }
+
+    /// Adds the congestion control with this growth, which is registered now.
+    pub(crate) fn add_control(&mut self, growth: Growth, build: u64) {
+        self.controls.retain(|control| control.growth != growth);
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        self.controls.push(Control { growth, build, version, since: seconds_since_1970() });
     }
 
     /// Returns a state in which only the default of namespaces was changed.

@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 use crate::record::{self, Record};
-use crate::{Error, Growth, object, requirements};
+use crate::{Error, Growth, Totals, dump, requirements};
 
 /// A connection under the congestion control, in any network namespace. Counts start when the connection
 /// came under the congestion control.
@@ -49,6 +49,12 @@ pub struct Connection {
     pub retransmissions: u32,
     /// Octets acknowledged.
     pub acked: u64,
+    /// Inode of the socket, by which the program that has it open is found. `None` if none has: the program has
+    /// closed the connection, or not accepted it yet.
+    pub inode: Option<u64>,
+    /// Whether it is a subflow of MPTCP.
+    #[serde(rename = "mptcp")]
+    pub is_mptcp: bool,
     /// Time under the congestion control. `None` during the handshake.
     #[serde(rename = "age_s", serialize_with = "seconds_if_any")]
     pub age: Option<Duration>,
@@ -67,6 +73,8 @@ fn seconds_if_any<S: serde::Serializer>(time: &Option<Duration>, to: S) -> Resul
 pub struct Status {
     /// The connections, those with the highest rate first.
     pub connections: Vec<Connection>,
+    /// Totals since the congestion controls were registered, one for each registration.
+    pub totals: Vec<Totals>,
     /// Number of connections under the congestion control of another version, about which nothing else is
     /// known.
     pub others: usize,
@@ -80,6 +88,7 @@ pub struct Status {
 #[derive(Clone, Debug)]
 pub struct Sample {
     records: Vec<Record>,
+    totals: Vec<Totals>,
     others: usize,
     /// Time before the first record, by `CLOCK_MONOTONIC`.
     at: Duration,
@@ -95,14 +104,25 @@ impl Sample {
         let now = clock_gettime(ClockId::Monotonic);
         let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
         let at = Duration::new(seconds, u32::try_from(now.tv_nsec).unwrap_or_default());
-        let (octets, others) = object::records()?;
-        Ok(Self { records: record::parse(&octets), others, at })
+        let dump = dump::dump()?;
+        let mut sample = Self { records: Vec::new(), totals: Vec::new(), others: dump.others, at };
+        for part in dump.parts {
+            let records = record::parse(&part.records);
+            if let Some(ended) = part.totals {
+                let totals = Totals::new(&ended, &records);
+                dump::store_reported(totals.registration, &totals.octets());
+                sample.totals.push(totals);
+            }
+            sample.records.extend(records);
+        }
+        Ok(sample)
     }
 
     /// Drops the connections of other network namespaces than the one with this inode. Those of another
-    /// version, whose namespace is not known, are dropped, too.
+    /// version and the totals, whose namespaces are not known, are dropped, too.
     pub fn retain_namespace(&mut self, inode: u64) {
         self.records.retain(|record| record.namespace == inode);
+        self.totals.clear();
         self.others = 0;
     }
 
@@ -129,7 +149,8 @@ impl Sample {
         let mut connections: Vec<_> = connections.collect();
         connections.sort_by(|a, b| b.rate_bps.total_cmp(&a.rate_bps).then(a.peer.cmp(&b.peer)));
         let interval = self.at.saturating_sub(earlier.at);
-        Status { connections, others: self.others, ended: former.len(), interval }
+        let totals = self.totals.clone();
+        Status { connections, totals, others: self.others, ended: former.len(), interval }
     }
 }
 
@@ -159,6 +180,8 @@ fn shown(record: &Record, rate_bps: f64) -> Connection {
         spurious,
         restored,
         timeouts,
+        inode: (record.inode != 0).then_some(record.inode),
+        is_mptcp: record.is_mptcp,
         retransmissions: record.resent.saturating_sub(record.resent_before),
         acked: record.acked.saturating_sub(record.acked_before),
         age: record.began.map(|began| record.now.saturating_sub(began)),
@@ -175,33 +198,11 @@ mod tests {
 
     /// Returns the record of a connection that began at 1 s, when 1000 octets had been acknowledged.
     fn record(socket: u64, acked: u64, now_ms: u64) -> Record {
-        let any = SocketAddr::from(([192, 0, 2, 1], socket as u16));
-        Record {
-            peer: any,
-            local: any,
-            growth: Growth::Cubic,
-            cwnd: 10,
-            held: 0,
-            rtt: None,
-            late: Duration::ZERO,
-            hold: Duration::ZERO,
-            events: 0,
-            spurious: 0,
-            restored: 0,
-            timeouts: 0,
-            resent: 7,
-            resent_before: 5,
-            acked,
-            acked_before: 1000,
-            began: Some(SECOND),
-            now: Duration::from_millis(now_ms),
-            socket,
-            namespace: 1,
-        }
+        Record { acked, now: Duration::from_millis(now_ms), ..Record::example(socket) }
     }
 
     fn sample(at_ms: u64, records: Vec<Record>) -> Sample {
-        Sample { records, others: 0, at: Duration::from_millis(at_ms) }
+        Sample { records, totals: Vec::new(), others: 0, at: Duration::from_millis(at_ms) }
     }
 
     fn rates(status: &Status) -> Vec<(u16, f64)> {

@@ -13,7 +13,7 @@ use crate::Error;
 use crate::live::Live;
 use crate::loading::{Links, TIMESTAMPS, load, open, program, refused};
 use crate::namespace::Identity;
-use crate::state::{Filters, State};
+use crate::state::{Filters, State, seconds_since_1970};
 
 const INTERFACES: &str = "/proc/thread-self/net/dev";
 
@@ -65,7 +65,8 @@ fn filter(
     let refused = || refused(format!("interface {name}"));
     let is_same = |f: &Filters| f.namespace.matches(&namespace) && f.interface == interface;
     if !state.filters.iter().any(is_same) {
-        state.filters.push(Filters { namespace, interface, own: !has_clsact(interface) });
+        let since = Some(seconds_since_1970());
+        state.filters.push(Filters { namespace, interface, own: !has_clsact(interface), since });
         state.store()?;
     }
     for (program_name, point) in [("outgoing_syn", TC_EGRESS), ("incoming_syn", TC_INGRESS)] {

@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 use std::os::fd::AsFd as _;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use unruffled_kernel::{Coverage, Daemon, Error, Round};
 use unruffled_units::count;
 
+use super::exporter::Exporter;
 use super::service::Service;
+use super::status::Metrics;
 use super::{print_line, registration};
 use crate::interrupt::Interrupt;
 
@@ -17,7 +20,17 @@ const MAX_WAIT: Duration = Duration::from_secs(30);
 /// Number of failures that are not printed again.
 const MAX_PRINTED: usize = 1000;
 
-pub(super) fn serve(coverage: Coverage) -> ExitCode {
+/// Attaches namespaces, and exports metrics at a port.
+pub(super) fn serve(coverage: Coverage, port: Option<u16>) -> ExitCode {
+    // Before anything is attached.
+    let exporter = match port.map(|port| (port, Exporter::bind(port))) {
+        None => None,
+        Some((_, Ok(exporter))) => Some(exporter),
+        Some((port, Err(error))) => {
+            let expected = "expected a free port of 127.0.0.1";
+            return crate::refuse(format!("attach: --metrics-port {port}: {error}: {expected}"));
+        }
+    };
     let watched = Interrupt::watch();
     let (interrupt, wake) = match watched {
         Ok(watched) => watched,
@@ -26,6 +39,7 @@ pub(super) fn serve(coverage: Coverage) -> ExitCode {
     let service = Service::from_environment();
     let served = Daemon::start(coverage).and_then(|mut daemon| {
         let first = daemon.serve()?;
+        exporter.map_or(Ok(()), export)?;
         print_line(&first_line(coverage, &daemon, &first));
         service.notify(&format!("READY=1\n{}", status(&first)));
         let mut failures = BTreeSet::new();
@@ -52,6 +66,20 @@ pub(super) fn serve(coverage: Coverage) -> ExitCode {
         Ok(end) => print_line(end),
         Err(error) => crate::refuse(format!("attach: {error}")),
     }
+}
+
+/// Begins to export metrics.
+fn export(exporter: Exporter) -> Result<(), Error> {
+    let metrics = Mutex::new(Metrics::new()?);
+    let read = move || {
+        // After a panic of another client's thread, the next reading begins anew.
+        let mut metrics = metrics.lock().unwrap_or_else(PoisonError::into_inner);
+        metrics.text().map_err(|error| error.to_string())
+    };
+    if let Err(error) = exporter.serve(read) {
+        crate::print_notice(&format!("unruffled: attach: --metrics-port: {error}"));
+    }
+    Ok(())
 }
 
 /// Returns the line that is printed when all present namespaces are attached.

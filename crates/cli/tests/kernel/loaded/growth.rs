@@ -21,7 +21,7 @@ fn both_growths_are_attached_beside_each_other() {
         $U attach --growth bbr --default; cat $d
         $U attach --default; cat $d
         $U attach --growth bbr --default; cat $d
-        sed -i 's/\"build_bbr\": [0-9]*/\"build_bbr\": 1/' /run/unruffled/attached.json
+        sed -i 's/\"build\": [0-9]*/\"build\": 1/' /run/unruffled/attached.json
         $U attach --growth bbr
         $U detach
         cat $d /proc/sys/net/ipv4/tcp_timestamps

@@ -7,6 +7,7 @@ mod existing;
 mod growth;
 mod handshakes;
 mod killed;
+mod monitoring;
 mod namespaces;
 mod run;
 mod status;
