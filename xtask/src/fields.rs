@@ -1,5 +1,6 @@
 //! The reference of JSON fields, from the types that are serialised.
 
+mod check;
 mod definitions;
 mod page;
 
@@ -139,6 +140,18 @@ const METRICS: [(&str, &[(&str, &str)]); 1] = [(
         ("EXIT_METRICS", "Only where the far end of a link may drop packets."),
     ],
 )];
+
+/// Returns the fields of a JSON document on standard input, printed by `command`, that the page lacks.
+///
+/// # Errors
+///
+/// One line: what [`generate`] reports, or input that is no JSON.
+pub(crate) fn check(root: &Path, command: &str) -> Result<Vec<String>, String> {
+    let document = serde_json::from_reader(std::io::stdin().lock())
+        .map_err(|error| format!("standard input: {error}"))?;
+    let missing = check::undocumented(&generate(root)?, command, &document)?;
+    Ok(missing.into_iter().map(|field| format!("{command}: {field}: not documented")).collect())
+}
 
 /// Returns the page, from the sources below `root`.
 ///

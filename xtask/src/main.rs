@@ -4,7 +4,8 @@
 //! `cargo xtask site assemble BOOK` writes the pages of the documentation into a folder for mdBook, and
 //! `cargo xtask site check SITE` reads the finished site; `scripts/site.sh` calls both.
 //! `cargo xtask prose` checks the documentation alone.
-//! `cargo xtask fields` prints the reference of JSON fields.
+//! `cargo xtask fields` prints the reference of JSON fields; `cargo xtask fields COMMAND` reads what a command has
+//! printed, and reports the fields that the reference lacks.
 
 mod columns;
 mod docs;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         ["prose"] => docs::check(&root),
         ["prose", other] => docs::check(Path::new(other)),
         ["fields"] => return print_fields(&root),
+        ["fields", command] => fields::check(&root, command),
         ["site", "assemble", book] => assemble(&root, Path::new(book)),
         ["site", "check", folder] => site::check(Path::new(folder)),
         _ => Err(USAGE.to_owned()),

@@ -180,6 +180,21 @@ impl Definition {
         Self { file: file.to_owned(), name: name.to_owned(), body, imports: Vec::new() }
     }
 
+    /// Returns the type with `argument` in place of the parameter that it flattens.
+    pub(crate) fn with_parameter(mut self, argument: &Type) -> Self {
+        if let Body::Object(fields) = &mut self.body {
+            for field in fields.iter_mut().filter(|field| field.is_flat && is_parameter(&field.value)) {
+                field.value = argument.clone();
+                if let Type::Path(path) = argument
+                    && let Some(last) = path.path.segments.last()
+                {
+                    self.name = format!("{} of {}", self.name, last.ident);
+                }
+            }
+        }
+        self
+    }
+
     /// Returns the type `name` as this type's file knows it.
     pub(crate) fn find<'d>(
         &self,
@@ -271,6 +286,15 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
             }
             _ => {}
         }
+    }
+}
+
+/// Returns whether the type is a parameter of its type: `T`, `&'a T`.
+pub(crate) fn is_parameter(ty: &Type) -> bool {
+    match ty {
+        Type::Reference(reference) => is_parameter(&reference.elem),
+        Type::Path(path) => path.path.get_ident().is_some_and(|name| name.to_string().len() == 1),
+        _ => false,
     }
 }
 

@@ -1,11 +1,11 @@
 //! The page of JSON fields as Markdown.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use syn::{GenericArgument, PathArguments, Type};
 
-use super::definitions::{Body, Definition, Definitions, Field, Variant};
+use super::definitions::{Body, Definition, Definitions, Field, Variant, is_parameter};
 use super::{BY_HAND, DOCUMENTS, METRICS};
 
 /// Returns the page.
@@ -21,7 +21,7 @@ pub(crate) fn page(definitions: &Definitions) -> Result<String, String> {
     );
     for document in &DOCUMENTS {
         let _ = writeln!(text, "\n## {}\n\n{}", document.command, document.about);
-        let mut writer = Writer { definitions, text: String::new(), known: BTreeSet::new() };
+        let mut writer = Writer { definitions, text: String::new(), known: BTreeMap::new() };
         let mut rows = Vec::new();
         if let Some(root) = document.root {
             let found = definitions.find(document.file, &[], root)?;
@@ -38,6 +38,9 @@ pub(crate) fn page(definitions: &Definitions) -> Result<String, String> {
     }
     Ok(text)
 }
+
+/// What stands before the path of an object that has the same fields.
+pub(super) const SAME: &str = "Its fields are those of";
 
 /// A line of a table.
 struct Row {
@@ -143,6 +146,10 @@ impl Known<'_> {
                 }
                 let found = self.find(path)?;
                 let found = found.ok_or_else(|| format!("{}: no type {name}", self.file))?;
+                let found = match arguments.as_slice() {
+                    [argument] => found.with_parameter(argument),
+                    _ => found,
+                };
                 self.of_definition(&found)
             }
         }
@@ -204,7 +211,10 @@ fn rows_of(definitions: &Definitions, of: &Definition) -> Result<Vec<Row>, Strin
             for variant in variants {
                 for mut row in rows_of_fields(definitions, of, &variant.fields)? {
                     row.about = format!("Of `{}`: {}", variant.name, row.about);
-                    rows.push(row);
+                    match rows.iter_mut().find(|other| other.name == row.name) {
+                        Some(other) => other.about += &format!(" {}", row.about),
+                        None => rows.push(row),
+                    }
                 }
             }
         }
@@ -254,20 +264,11 @@ fn rows_of_fields(
     Ok(rows)
 }
 
-/// Returns whether the type is a parameter of its type: `T`, `&'a T`.
-fn is_parameter(ty: &Type) -> bool {
-    match ty {
-        Type::Reference(reference) => is_parameter(&reference.elem),
-        Type::Path(path) => path.path.get_ident().is_some_and(|name| name.to_string().len() == 1),
-        _ => false,
-    }
-}
-
 struct Writer<'d> {
     definitions: &'d Definitions,
     text: String,
-    /// Types that have a table, each with its file and the path at which it stands.
-    known: BTreeSet<(String, String)>,
+    /// Types that have a table, file and name, with the path at which it stands.
+    known: BTreeMap<(String, String), String>,
 }
 
 impl Writer<'_> {
@@ -275,23 +276,29 @@ impl Writer<'_> {
     fn table(&mut self, path: &str, rows: &[Row]) -> Result<(), String> {
         let dot = if path.is_empty() { "" } else { "." };
         let _ = writeln!(self.text, "\n| field | value | meaning |\n|---|---|---|");
+        let mut inner = Vec::new();
         for row in rows {
-            let _ = writeln!(
-                self.text,
-                "| `{path}{dot}{}` | {} | {} |",
-                row.name,
-                row.value,
-                escaped(&row.about)
-            );
-        }
-        for row in rows {
-            let Some((behind, object)) = &row.object else { continue };
-            let path = format!("{path}{dot}{}{behind}", row.name);
-            if self.known.insert((object.file.clone(), object.name.clone())) {
-                let rows = rows_of(self.definitions, object)?;
-                let _ = writeln!(self.text, "\n### `{path}`");
-                self.table(&path, &rows)?;
+            let name = format!("{path}{dot}{}", row.name);
+            let mut about = escaped(&row.about);
+            if let Some((behind, object)) = &row.object {
+                let key = (object.file.clone(), object.name.clone());
+                let of = format!("{name}{behind}");
+                match self.known.get(&key) {
+                    Some(first) => {
+                        let _ = write!(about, " {SAME} `{first}`.");
+                    }
+                    None => {
+                        self.known.insert(key, of.clone());
+                        inner.push((of, object));
+                    }
+                }
             }
+            let _ = writeln!(self.text, "| `{name}` | {} | {about} |", row.value);
+        }
+        for (path, object) in inner {
+            let rows = rows_of(self.definitions, object)?;
+            let _ = writeln!(self.text, "\n### `{path}`");
+            self.table(&path, &rows)?;
         }
         Ok(())
     }
@@ -346,7 +353,7 @@ mod tests {
         definitions.add("crates/x/src/lib.rs", source).expect("it is Rust");
         let a = definitions.find("crates/x/src/lib.rs", &[], "A").expect("one").expect("is there");
         let mut writer =
-            Writer { definitions: &definitions, text: String::new(), known: BTreeSet::new() };
+            Writer { definitions: &definitions, text: String::new(), known: BTreeMap::new() };
         let rows = rows_of(&definitions, a).expect("documented");
         writer.table("", &rows).expect("documented");
         let expected = "\n| field | value | meaning |\n|---|---|---|\n\
@@ -354,6 +361,25 @@ mod tests {
             | `c` | list of objects | Many. |\n\n### `c[]`\n\n| field | value | meaning |\n|---|---|---|\n\
             | `c[].kind` | name | Kind. `red`: Red. `blue` |\n";
         assert_eq!(writer.text, expected);
+    }
+
+    #[test]
+    fn a_type_with_a_parameter_has_its_fields_and_a_known_one_is_referred_to() {
+        let source = r#"
+            #[derive(Serialize)] struct Two { /** One. */ a: Of<Inner>, /** Other. */ b: Vec<Inner> }
+            #[derive(Serialize)] struct Of<T> { /** Own. */ own: u32, /** Rest. */ #[serde(flatten)] rest: T }
+            #[derive(Serialize)] struct Inner { /** Deep. */ deep: Low, /** Deeper. */ deeper: Option<Low> }
+            #[derive(Serialize)] struct Low { /** Number. */ n: u8 }
+        "#;
+        let mut definitions = Definitions::default();
+        definitions.add("crates/x/src/lib.rs", source).expect("it is Rust");
+        let two = definitions.find("crates/x/src/lib.rs", &[], "Two").expect("one").expect("is there");
+        let mut writer =
+            Writer { definitions: &definitions, text: String::new(), known: BTreeMap::new() };
+        writer.table("", &rows_of(&definitions, two).expect("documented")).expect("documented");
+        assert!(writer.text.contains("| `a.own` | number | Own. |\n| `a.deep` | object | Deep. |"));
+        let same = "| `a.deeper` | object or `null` | Deeper. Its fields are those of `a.deep`. |";
+        assert!(writer.text.contains(same), "{}", writer.text);
     }
 
     #[test]
