@@ -10,7 +10,6 @@
 # make hostile     what hostile peers cost the stack in memory and time, as a table
 # make packetdrill Google's packetdrill against the stack: fetches it where it can
 # make reproduce   the papers' evaluations: figures, tables and claims, stopped at any time and resumed
-# make book        the generated pages of the documentation: reference and papers
 # make reproduce-quick   the same, quickly; fails if a claim that held no longer does
 # make site        the documentation as a site: target/site
 # make bench       how fast this machine simulates, beside ns-2 where it is installed, and what senders cost
@@ -44,7 +43,7 @@ export CARGO PYTHON FUZZ_SECONDS FUZZ_SEED PREFIX DESTDIR SYSCONFDIR PROFILE ARC
 
 .PHONY: demo demo-race build release-pgo bpf-tools test test-tools lint msrv deny python python-tools \
     python-wheel python-test python-lint notebooks fuzz hostile packetdrill packetdrill-tools bench claims \
-    validation reproduce reproduce-quick book install uninstall packages packages-check \
+    validation reproduce reproduce-quick install uninstall packages packages-check \
     python-packages crates-check test-aarch64 site site-tools
 
 demo: bpf-tools build
@@ -129,15 +128,10 @@ python-lint:
 notebooks:
 	@scripts/python.sh notebooks
 
+# The site's Papers are of these runs; without them, of quick ones.
 reproduce: build
 	$(UNRUFFLED) reproduce --report "$(CARGO_TARGET_DIR)"/reproduction.html \
 	    --write-verdicts crates/papers/experiments/verdicts.txt
-
-# The generated pages of the documentation, in BOOK. The Papers are of the stored runs of `make reproduce`, or
-# of quick ones.
-BOOK ?= $(CARGO_TARGET_DIR)/book
-book: build
-	@scripts/book.sh $(UNRUFFLED) "$(BOOK)"
 
 # The list is written anew by: unruffled reproduce --quick --write-check FILE
 reproduce-quick: build

@@ -5,7 +5,6 @@ mod page;
 mod rules;
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use self::page::Page;
@@ -18,8 +17,8 @@ pub(crate) struct Document {
     pub(crate) page: Page,
 }
 
-/// Folders whose pages `make site` writes. Links to them are checked in the assembled book.
-const GENERATED: [&str; 3] = ["docs/reference/", "docs/papers/", "docs/play/"];
+/// Folders whose pages `make site` writes, which checks the links to them.
+const GENERATED: [&str; 4] = ["docs/reference/", "docs/papers/", "docs/play/", "docs/api/"];
 
 /// Returns the violations of the README and the pages below `docs`, as messages.
 ///
@@ -31,38 +30,12 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
     read_folder(root, "docs", &mut documents)?;
     documents.sort_by(|a, b| a.path.cmp(&b.path));
     let mut violations = Vec::new();
-    let unchecked = unchecked(root)?;
     for Document { path, page } in &documents {
         let found = rules::check(page, Kind::of(path));
-        if !unchecked.contains(path) {
-            let found = found.into_iter().map(|(line, what)| format!("{path}:{line}: {what}"));
-            violations.extend(found);
-        } else if found.is_empty() {
-            violations.push(format!("{UNCHECKED}: {path} breaks no rule: expected no line for it"));
-        }
+        violations.extend(found.into_iter().map(|(line, what)| format!("{path}:{line}: {what}")));
     }
-    let is_there = |path: &&String| documents.iter().any(|document| document.path == **path);
-    violations.extend(
-        unchecked
-            .iter()
-            .filter(|path| !is_there(path))
-            .map(|path| format!("{UNCHECKED}: {path}: no such page")),
-    );
     violations.extend(links::check(root, &documents, &GENERATED));
     Ok(violations)
-}
-
-/// Pages whose prose is not checked yet. Their links are.
-const UNCHECKED: &str = "xtask/unchecked-pages.txt";
-
-fn unchecked(root: &Path) -> Result<Vec<String>, String> {
-    let text = match fs::read_to_string(root.join(UNCHECKED)) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(format!("{UNCHECKED}: {error}")),
-    };
-    let lines = text.lines().map(str::trim);
-    Ok(lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect())
 }
 
 fn read(root: &Path, path: &str) -> Result<Document, String> {

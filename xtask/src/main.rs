@@ -18,8 +18,7 @@ mod words;
 use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str =
-    "usage: cargo xtask lint | prose [ROOT] | fields [COMMAND] | site assemble BOOK | site check SITE";
+const USAGE: &str = "usage: cargo xtask lint | prose [ROOT] | fields [COMMAND] | site assemble BOOK | site check SITE";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -20,11 +20,13 @@ pub(crate) fn undocumented(
     document: &Value,
 ) -> Result<Vec<String>, String> {
     let heading = format!("\n## {command}\n");
-    let (_, section) = page.split_once(&heading).ok_or_else(|| format!("{command}: no such command"))?;
+    let (_, section) =
+        page.split_once(&heading).ok_or_else(|| format!("{command}: no such command"))?;
     let section = section.split("\n## ").next().unwrap_or_default();
     let mut known = Known::default();
     for line in section.lines() {
-        let Some((name, rest)) = line.strip_prefix("| `").and_then(|line| line.split_once('`')) else {
+        let Some((name, rest)) = line.strip_prefix("| `").and_then(|line| line.split_once('`'))
+        else {
             continue;
         };
         known.fields.insert(name.to_owned());

@@ -183,7 +183,9 @@ impl Definition {
     /// Returns the type with `argument` in place of the parameter that it flattens.
     pub(crate) fn with_parameter(mut self, argument: &Type) -> Self {
         if let Body::Object(fields) = &mut self.body {
-            for field in fields.iter_mut().filter(|field| field.is_flat && is_parameter(&field.value)) {
+            for field in
+                fields.iter_mut().filter(|field| field.is_flat && is_parameter(&field.value))
+            {
                 field.value = argument.clone();
                 if let Type::Path(path) = argument
                     && let Some(last) = path.path.segments.last()

@@ -373,7 +373,8 @@ mod tests {
         "#;
         let mut definitions = Definitions::default();
         definitions.add("crates/x/src/lib.rs", source).expect("it is Rust");
-        let two = definitions.find("crates/x/src/lib.rs", &[], "Two").expect("one").expect("is there");
+        let two =
+            definitions.find("crates/x/src/lib.rs", &[], "Two").expect("one").expect("is there");
         let mut writer =
             Writer { definitions: &definitions, text: String::new(), known: BTreeMap::new() };
         writer.table("", &rows_of(&definitions, two).expect("documented")).expect("documented");
