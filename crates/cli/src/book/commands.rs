@@ -102,12 +102,7 @@ fn table<'a>(
         let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
         // Some defaults depend on other arguments, and stand in the help.
-        let (help, given) = match help.rsplit_once(" [default: ") {
-            Some((help, default)) => {
-                (help.to_owned(), default.strip_suffix(']').map(str::to_owned))
-            }
-            None => (help, None),
-        };
+        let (help, given) = without_default(&help);
         let own: Vec<_> =
             argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
         let own = argument.get_action().takes_values() && !own.is_empty() && own != ["false"];
@@ -130,8 +125,18 @@ fn table<'a>(
         }
         let required = if argument.is_required_set() { "required" } else { "" };
         let default = if default.is_empty() { required.to_owned() } else { cell(&default) };
-        let _ = writeln!(text, "| `{}` | {default} | {meaning} |", name(argument));
+        let _ =
+            writeln!(text, "| `{}` | {default} | {meaning} |", name(argument).replace('|', "\\|"));
     }
+}
+
+/// Takes `[default: …]` out of a help text.
+fn without_default(help: &str) -> (String, Option<String>) {
+    let parts = help.split_once(" [default: ").and_then(|(before, rest)| {
+        let (default, after) = rest.split_once(']')?;
+        Some((format!("{before}{after}"), Some(default.to_owned())))
+    });
+    parts.unwrap_or_else(|| (help.to_owned(), None))
 }
 
 fn about(command: &Command) -> String {
@@ -167,6 +172,14 @@ mod tests {
         assert!(text.contains(line), "{text}");
         assert!(text.contains("## Exit status\n\n| status | meaning |"), "{text}");
         assert!(page_of("store").contains("\n## store export\n"));
+    }
+
+    #[test]
+    fn a_default_in_the_help_is_the_default() {
+        let (help, default) = without_default("Threads [default: all cores]; any number");
+        assert_eq!((help.as_str(), default.as_deref()), ("Threads; any number", Some("all cores")));
+        assert_eq!(without_default("Print JSON"), ("Print JSON".to_owned(), None));
+        assert!(page_of("compare").contains("| `--jobs N` | all cores |"));
     }
 
     #[cfg(target_os = "linux")]

@@ -23,7 +23,7 @@ const STATUSES: [Status; 15] = [
     ),
     status("doctor", "0", "Reordering slows no connection, or `--fix` helped."),
     status("doctor", "1", "Reordering slows connections."),
-    status("emulate", "0, 1", "With `--exec`: whether the program succeeded."),
+    status("emulate", "0, 1", "With `--left`: whether the command succeeded."),
     status("race", "1", "A transfer failed; the others are shown."),
     status("reproduce", "1", "With `--check`: a claim that held no longer does."),
     status("sweep", "1", "With `--dask`: the workers failed."),
