@@ -55,7 +55,7 @@ fn each_sender_and_part_is_in_the_title_of_one_page() {
             assert!(names.iter().any(|known| known == name), "{file}: {name}: no such sender");
         }
         for part in
-            ["## The idea\n", "## When to use it", "## What it costs\n", "](../play/#/play?path="]
+            ["## The idea\n", "## When to use it", "## What it costs\n", "](../play/index.html#/play?path="]
         {
             let plural = part
                 .replace(" it", " they")
@@ -69,7 +69,7 @@ fn each_sender_and_part_is_in_the_title_of_one_page() {
 #[test]
 fn presets_name_paths_and_senders_that_exist() {
     for (file, text) in pages() {
-        for link in text.split("](../play/#/play?path=").skip(1) {
+        for link in text.split("](../play/index.html#/play?path=").skip(1) {
             let link = link.split(')').next().unwrap_or_default();
             let (path, senders) = link.split_once("&senders=").unwrap_or((link, ""));
             let exists = match path.strip_prefix("paper/") {
