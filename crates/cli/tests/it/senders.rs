@@ -54,9 +54,12 @@ fn each_sender_and_part_is_in_the_title_of_one_page() {
         for name in titled(text) {
             assert!(names.iter().any(|known| known == name), "{file}: {name}: no such sender");
         }
-        for part in
-            ["## The idea\n", "## When to use it", "## What it costs\n", "](../play/index.html#/play?path="]
-        {
+        for part in [
+            "## The idea\n",
+            "## When to use it",
+            "## What it costs\n",
+            "](../play/index.html#/play?path=",
+        ] {
             let plural = part
                 .replace(" it", " they")
                 .replace("costs", "cost")
