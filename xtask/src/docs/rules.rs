@@ -198,7 +198,8 @@ fn is_number(token: &str) -> bool {
     let is_year = number.len() == 4 && (number.starts_with("19") || number.starts_with("20"));
     let is_range = unit.starts_with('–') || unit.starts_with('±');
     let is_unit = UNITS.contains(&unit.to_lowercase().as_str());
-    !is_version && !(is_year && unit.is_empty()) && (is_range || is_unit)
+    let is_name = is_version || is_year && unit.is_empty();
+    !is_name && (is_range || is_unit)
 }
 
 /// Returns whether a word is the beginning of a commit's hash, or all of it.
