@@ -128,8 +128,10 @@ python-lint:
 notebooks:
 	@scripts/python.sh notebooks
 
+# The site's Papers are of these runs; without them, of quick ones.
 reproduce: build
-	$(UNRUFFLED) reproduce --markdown docs/reproduction.md
+	$(UNRUFFLED) reproduce --report "$(CARGO_TARGET_DIR)"/reproduction.html \
+	    --write-verdicts crates/papers/experiments/verdicts.txt
 
 # The list is written anew by: unruffled reproduce --quick --write-check FILE
 reproduce-quick: build

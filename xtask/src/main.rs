@@ -3,8 +3,13 @@
 //! `cargo xtask lint` prints one line for each violation and exits with status 1 if there is one.
 //! `cargo xtask site assemble BOOK` writes the pages of the documentation into a folder for mdBook, and
 //! `cargo xtask site check SITE` reads the finished site; `scripts/site.sh` calls both.
+//! `cargo xtask prose` checks the documentation alone.
+//! `cargo xtask fields` prints the reference of JSON fields; `cargo xtask fields COMMAND` reads what a command has
+//! printed, and reports the fields that the reference lacks.
 
 mod columns;
+mod docs;
+mod fields;
 mod prose;
 mod site;
 mod sources;
@@ -13,14 +18,17 @@ mod words;
 use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str =
-    "usage: cargo xtask lint | cargo xtask site assemble BOOK | cargo xtask site check SITE";
+const USAGE: &str = "usage: cargo xtask lint | prose [ROOT] | fields [COMMAND] | site assemble BOOK | site check SITE";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let violations = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["lint"] => lint(&root),
+        ["prose"] => docs::check(&root),
+        ["prose", other] => docs::check(Path::new(other)),
+        ["fields"] => return print_fields(&root),
+        ["fields", command] => fields::check(&root, command),
         ["site", "assemble", book] => assemble(&root, Path::new(book)),
         ["site", "check", folder] => site::check(Path::new(folder)),
         _ => Err(USAGE.to_owned()),
@@ -41,6 +49,20 @@ fn main() -> ExitCode {
     }
 }
 
+/// Prints the reference of JSON fields.
+fn print_fields(root: &Path) -> ExitCode {
+    match fields::generate(root) {
+        Ok(page) => {
+            print!("{page}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
 /// Returns all violations below `root`.
 fn lint(root: &Path) -> Result<Vec<String>, String> {
     let files = sources::read_all(root)?;
@@ -48,6 +70,7 @@ fn lint(root: &Path) -> Result<Vec<String>, String> {
     let mut violations = words::check(&files, &config);
     let checked = files.iter().filter(|file| config.is_checked(&file.path));
     violations.extend(columns::check(checked));
+    violations.extend(docs::check(root)?);
     Ok(violations)
 }
 

@@ -2,6 +2,7 @@
 
 mod analyze;
 mod bench;
+mod book;
 mod compare;
 mod config;
 #[cfg(target_os = "linux")]
@@ -96,6 +97,9 @@ enum Command {
     /// Write the man pages and shell completions into a folder
     #[command(hide = true)]
     Generate(generate::Arguments),
+    /// Write the generated pages of the documentation into a folder
+    #[command(hide = true)]
+    Book(book::Arguments),
 }
 
 impl Command {
@@ -223,7 +227,20 @@ pub fn main(invocation: Invocation) -> ExitCode {
         Command::Variants(arguments) => variants::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
         Command::Generate(arguments) => generate::main(&arguments),
+        Command::Book(arguments) => book::main(&arguments),
     }
+}
+
+/// Checks that the command takes these arguments, which lack the name of the program. Nothing runs, and no file
+/// is read.
+///
+/// # Errors
+/// The line that the command would print.
+pub fn check_arguments(arguments: &[OsString]) -> Result<(), String> {
+    let name = OsString::from("unruffled");
+    let matches = Cli::command().try_get_matches_from(std::iter::once(&name).chain(arguments));
+    let checked = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    checked.map(|_| ()).map_err(|error| refusal::line(&error))
 }
 
 /// Error of a command line.

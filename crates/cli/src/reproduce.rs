@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     experiments: Vec<String>,
     /// List the figures and tables, and stop
     #[arg(long, conflicts_with_all = ["json", "report", "no_report", "figures", "markdown", "check",
-          "write_check", "store", "no_store", "jobs"])]
+          "write_check", "write_verdicts", "store", "no_store", "jobs"])]
     list: bool,
     /// Only those of this paper: rr-tcp, avg-dev, tcp-pr, tcp-dcr, wb-rto
     #[arg(long, value_name = "PAPER", value_parser = NonEmptyStringValueParser::new())]
@@ -57,6 +57,9 @@ pub(crate) struct Arguments {
     /// Write the list of claims that hold, for --check
     #[arg(long, value_name = "FILE")]
     write_check: Option<PathBuf>,
+    /// Write the verdict on each claim (one per line, ID: VERDICT: CLAIM)
+    #[arg(long, value_name = "FILE")]
+    write_verdicts: Option<PathBuf>,
     /// The file that keeps results [default: unruffled/runs.sqlite in the cache folder]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
@@ -76,14 +79,18 @@ const DEFAULT_REPORT: &str = "unruffled-reproduction.html";
 const STACK_OCTETS: usize = 256 << 20;
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
-    let work = || match execute(arguments) {
+    with_stack(|| match execute(arguments) {
         Ok(status) => status,
         Err(error) => crate::refuse(error),
-    };
+    })
+}
+
+/// Runs `work` on a thread whose stack suffices for every expression.
+pub(crate) fn with_stack<T: Send>(work: impl Fn() -> T + Send + Sync) -> T {
     std::thread::scope(|scope| {
         let thread =
             std::thread::Builder::new().name("reproduce".to_owned()).stack_size(STACK_OCTETS);
-        match thread.spawn_scoped(scope, work) {
+        match thread.spawn_scoped(scope, &work) {
             Ok(worker) => worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
             // If memory is short, the default stack suffices for most expressions.
             Err(_) => work(),
@@ -104,6 +111,7 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
     files.extend([
         Written("the Markdown", arguments.markdown.as_deref(), Rule::Ours(Kind::Markdown)),
         Written("the list of claims", arguments.write_check.as_deref(), Rule::Ours(Kind::Claims)),
+        Written("the verdicts", arguments.write_verdicts.as_deref(), Rule::Ours(Kind::Claims)),
     ]);
     let store = crate::store::place(arguments.store.as_deref(), arguments.no_store);
     let own = arguments.experiments.iter().map(|own| ("the experiment", Some(Path::new(own))));
@@ -279,8 +287,12 @@ fn write(
         }
         text(path, &list)
     });
+    let judged = arguments
+        .write_verdicts
+        .as_deref()
+        .map_or(Ok(()), |path| text(path, &reproduce::verdicts(outcomes)));
     // All files are written; the first error is returned.
-    reported.and(drawn).and(marked).and(listed)
+    reported.and(drawn).and(marked).and(listed).and(judged)
 }
 
 /// Progress of the runs.

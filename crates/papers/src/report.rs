@@ -7,5 +7,5 @@ mod numbers;
 mod reproduction;
 
 pub use figure::figure_file;
-pub use markdown::markdown;
+pub use markdown::{Picture, book, markdown};
 pub use reproduction::reproduction;

@@ -12,5 +12,5 @@ mod tests;
 pub(crate) mod tiny;
 
 pub use plan::{Missing, Plan, Progress};
-pub use results::{ClaimOutcome, FigureOutcome, Holds, LineOutcome, json, list, table};
+pub use results::{ClaimOutcome, FigureOutcome, Holds, LineOutcome, json, list, table, verdicts};
 pub(crate) use results::{Count, by_class, summary};

@@ -254,6 +254,12 @@ impl Keys {
         self.entries.retain(|e| e.key != key);
     }
 
+    /// Returns the keys that were requested.
+    #[cfg(test)]
+    pub(crate) fn requested(&self) -> BTreeSet<String> {
+        self.requested.borrow().clone()
+    }
+
     fn request(&self, key: &str) {
         self.requested.borrow_mut().insert(key.to_owned());
     }

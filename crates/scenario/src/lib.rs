@@ -36,6 +36,7 @@ mod links;
 mod missing;
 mod network;
 mod random;
+pub mod reference;
 mod scenario;
 mod senders;
 mod standstill;

@@ -183,7 +183,11 @@ impl Scenario {
     }
 
     /// Returns the scenario and the keys that it was read from.
-    fn read(file: &str, text: &str, overrides: &[String]) -> Result<(Self, Keys), Error> {
+    pub(crate) fn read(
+        file: &str,
+        text: &str,
+        overrides: &[String],
+    ) -> Result<(Self, Keys), Error> {
         let mut keys = Keys::parse(file, text)?;
         apply(&mut keys, overrides)?;
         let scenario = Self::of(&mut keys)?;

@@ -5,6 +5,7 @@ mod command;
 
 mod analyze;
 mod cli;
+mod documented;
 mod hints;
 #[cfg(target_os = "linux")]
 mod install;
@@ -16,6 +17,7 @@ mod libraries;
 #[cfg(unix)]
 mod makefile;
 mod reproduce;
+mod senders;
 #[cfg(unix)]
 mod several;
 mod shown;

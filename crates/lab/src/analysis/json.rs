@@ -17,27 +17,42 @@ pub fn json(
 ) -> String {
     #[derive(Serialize)]
     struct Document<'a> {
+        /// Name of the capture.
         capture: &'a str,
+        /// What is wrong with the file, if something is: the analysis is of what comes before.
         damage: Option<&'a str>,
         #[serde(flatten)]
         analysis: &'a Analysis,
+        /// What slowed each transfer, the largest first.
         verdicts: Vec<Judged<'a>>,
+        /// What to do, on which host.
         plan: &'a [Step],
     }
     #[derive(Serialize)]
     struct Judged<'a> {
+        /// Index of the connection in `connections`, from 0.
         connection: usize,
+        /// The sender of the data.
         from: std::net::SocketAddr,
+        /// The receiver of the data.
         to: std::net::SocketAddr,
         #[serde(flatten)]
         verdict: &'a Verdict,
+        /// Place of the capture on the way of the data.
         place: Place,
+        /// Whose doing the losses were.
         losses: &'a Losses,
+        /// What to do, a line each.
         advice: Vec<String>,
+        /// What reordering cost, by simulation.
         cost: Option<&'a Cost>,
+        /// Why no cost is known.
         no_cost: Option<String>,
+        /// What a limit of the hosts cost, by simulation.
         limit_cost: Option<&'a LimitCost>,
+        /// The remedy that is possible on the host of the capture.
         remedy_here: Option<Remedy>,
+        /// The tunnel that carries the transfer, if the capture has both.
         tunnel: Option<Tunnel>,
     }
     let verdicts = (1..).zip(transfers).map(|(number, transfer)| Judged {

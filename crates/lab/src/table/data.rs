@@ -57,17 +57,26 @@ pub fn json(comparison: &Comparison) -> String {
 
 #[derive(serde::Serialize)]
 struct Document<'a> {
+    /// Name of the scenario.
     scenario: &'a str,
+    /// Goodput of the undisturbed path, in bits per second.
     undisturbed_bps: f64,
+    /// What shares are of.
     reference: Measure,
+    /// Other traffic, without the compared sender.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     beside: Vec<Besides<'a>>,
+    /// Notes on the runs, a line each.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
+    /// A row for each sender and seed.
     rows: Vec<&'a RunRow>,
+    /// The means of each sender over the seeds.
     variants: Vec<Means<'a>>,
+    /// The records of all flows of all runs, where there are several flows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     flows: Vec<Counted<'a, FlowRecord>>,
+    /// The records of both directions of all links of all runs, where there are several flows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     links: Vec<Counted<'a, LinkRecord>>,
 }
@@ -75,15 +84,20 @@ struct Document<'a> {
 /// The reference of shares.
 #[derive(serde::Serialize)]
 struct Measure {
+    /// Name of the reference: `undisturbed`.
     name: &'static str,
+    /// The reference as a sentence.
     about: String,
+    /// What limits every sender there: `links`, `window`, `length` or `application`.
     limit: &'static str,
 }
 
 /// The goodput of other traffic without the compared sender.
 #[derive(serde::Serialize)]
 struct Besides<'a> {
+    /// Name of the `[[traffic]]`.
     traffic: &'a str,
+    /// Its goodput without the compared sender, in bits per second.
     alone_bps: Interval,
 }
 
@@ -97,8 +111,11 @@ impl<'a> Besides<'a> {
 /// The record of a flow or link in a run.
 #[derive(serde::Serialize)]
 struct Counted<'a, T> {
+    /// Full name of the compared sender.
     variant: &'a str,
+    /// Seed of the run.
     seed: u64,
+    /// The record.
     #[serde(flatten)]
     record: &'a T,
 }
@@ -122,7 +139,9 @@ fn counted<'a, T>(
 /// A mean and the half-width of its 95 % confidence interval; a single run has none.
 #[derive(serde::Serialize)]
 struct Interval {
+    /// Mean over the runs.
     mean: f64,
+    /// Half-width of the 95 % confidence interval; `None` of a single run.
     ci95: Option<f64>,
 }
 
@@ -138,7 +157,9 @@ struct Means<'a>(Summary<'a>, Vec<Goodput<'a>>);
 /// The goodput of other traffic beside the compared sender.
 #[derive(serde::Serialize)]
 struct Goodput<'a> {
+    /// Name of the `[[traffic]]`.
     traffic: &'a str,
+    /// Its goodput beside this sender, in bits per second.
     goodput_bps: Interval,
 }
 

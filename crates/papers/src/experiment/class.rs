@@ -69,42 +69,35 @@ pub struct Cause {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
     use crate::experiment::Experiment;
 
-    /// Returns the verdicts on an experiment's claims in docs/reproduction.md, in their order.
-    fn committed(id: &str, document: &str) -> Vec<String> {
-        let heading = format!("### {id}, ");
-        let section = document.split("\n").skip_while(|line| !line.starts_with(&heading)).skip(1);
-        let section = section.take_while(|line| !line.starts_with('#'));
-        let rows = section.skip_while(|line| !line.starts_with("| the paper says"));
-        let rows = rows.take_while(|line| line.starts_with('|')).skip(2);
-        let verdict =
-            |row: &str| row.trim_end_matches(" |").rsplit(" | ").next().map(str::to_owned);
-        rows.filter_map(verdict).collect()
+    /// Verdicts of a full run, as `make reproduce` writes them.
+    const VERDICTS: &str = include_str!("../../experiments/verdicts.txt");
+
+    /// Returns the verdicts on an experiment's claims, each with its claim, in their order.
+    fn committed(id: &str) -> Vec<(&'static str, &'static str)> {
+        let start = format!("{id}: ");
+        let own = VERDICTS.lines().filter_map(|line| line.strip_prefix(&start));
+        own.filter_map(|line| line.split_once(": ")).collect()
     }
 
     #[test]
     fn each_failing_claim_of_the_committed_results_has_its_class_and_no_other_claim_has_one() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproduction.md");
-        let document = std::fs::read_to_string(path).expect("the committed results");
         let mut wrong = Vec::new();
         let mut failing = 0;
         let mut open = 0;
         for experiment in Experiment::all(false).expect("they load") {
-            let verdicts = committed(&experiment.id, &document);
+            let verdicts = committed(&experiment.id);
             assert_eq!(verdicts.len(), experiment.claims.len(), "{}", experiment.id);
-            for (claim, verdict) in experiment.claims.iter().zip(&verdicts) {
-                let counts = claim.other_reading.is_none();
-                let expected =
-                    claim.cause.as_ref().map(|cause| format!("**fails**: {}", cause.class));
-                let found = Some(verdict).filter(|v| counts && v.starts_with("**fails**"));
-                if found != expected.as_ref() {
-                    wrong.push(format!("{}: {}: {verdict}", experiment.id, claim.text));
+            for (claim, (verdict, text)) in experiment.claims.iter().zip(verdicts) {
+                let claimed = claim.text.split_whitespace().collect::<Vec<_>>().join(" ");
+                assert_eq!(text, claimed, "{}: the list is of other claims", experiment.id);
+                let fails = verdict == "fails";
+                if fails != claim.cause.is_some() {
+                    wrong.push(format!("{}: {text}: {verdict}", experiment.id));
                 }
-                failing += usize::from(found.is_some());
+                failing += usize::from(fails);
                 let class = claim.cause.as_ref().map(|cause| cause.class);
                 open += usize::from(class == Some(Class::Open));
             }

@@ -31,20 +31,78 @@ pub fn markdown(outcomes: &[FigureOutcome<'_>], folder: &str) -> String {
     for (paper, list) in by_paper(outcomes) {
         let _ = writeln!(text, "## {}\n", escaped(title(paper)));
         for outcome in list {
-            of_figure(&mut text, outcome, folder);
+            of_figure(&mut text, outcome, &format!("{folder}/"));
         }
     }
     text.trim_end().to_owned() + "\n"
 }
 
-fn of_figure(text: &mut String, outcome: &FigureOutcome<'_>, folder: &str) {
+/// A drawing of a figure as a file.
+pub struct Picture {
+    /// Name of the file.
+    pub name: String,
+    /// Its text.
+    pub svg: String,
+}
+
+/// Returns the pages of a book by name, an overview and one for each paper, and the pictures beside them.
+pub fn book(outcomes: &[FigureOutcome<'_>]) -> (Vec<(String, String)>, Vec<Picture>) {
+    let mut first = String::from("# The papers’ evaluations, redone\n\n");
+    let _ = writeln!(first, "{}\n", source(outcomes));
+    let _ = writeln!(
+        first,
+        "The judgement of each claim that fails, with its reason, stands in the files of the experiments and \
+         is shown beside the figure.\n"
+    );
+    let (heads, lines) = overview(outcomes);
+    let heads = heads.into_iter().map(str::to_owned).collect();
+    table(&mut first, &Table { title: String::new(), heads, lines });
+    if let Some(classes) = classes(outcomes) {
+        let _ = writeln!(first, "{classes}\n");
+    }
+    let _ = writeln!(first, "{}\n", tolerance::in_words());
+    let mut pages = Vec::new();
+    for (paper, list) in by_paper(outcomes) {
+        let _ = writeln!(first, "* [{}]({paper}.md)", escaped(title(paper)));
+        let mut text = format!("# {}\n\n{}\n\n", escaped(title(paper)), source(outcomes));
+        for outcome in list {
+            of_figure(&mut text, outcome, "");
+        }
+        pages.push((format!("{paper}.md"), text.trim_end().replace("\n### ", "\n## ") + "\n"));
+    }
+    pages.insert(0, ("overview.md".to_owned(), first));
+    let picture = |outcome: &FigureOutcome<'_>| {
+        let svg = figure::figure_file(outcome)?;
+        Some(Picture { name: format!("{}.svg", outcome.experiment.id), svg })
+    };
+    (pages, outcomes.iter().filter_map(picture).collect())
+}
+
+/// Says which runs a page of a book is from.
+fn source(outcomes: &[FigureOutcome<'_>]) -> String {
+    let means = "Numbers are means over the seeds, ± is the 95 % confidence interval.";
+    match outcomes.iter().any(|outcome| outcome.experiment.quick) {
+        true => format!(
+            "**From quick runs**: `unruffled reproduce --quick`, with fewer seeds and points and shorter runs. \
+             Some claims that hold in a full run fail here, and the reverse. Model {}. {means}",
+            unruffled_lab::store::MODEL
+        ),
+        false => format!(
+            "From full runs: `unruffled reproduce`. Model {}. {means}",
+            unruffled_lab::store::MODEL
+        ),
+    }
+}
+
+/// Writes a figure whose picture has `before` before its name.
+fn of_figure(text: &mut String, outcome: &FigureOutcome<'_>, before: &str) {
     let e = outcome.experiment;
     let heading = format!("{}, {}: {}", e.id, e.figure, e.title);
     let _ = writeln!(text, "### {}\n", escaped(&heading));
     let section = e.section.as_ref().map(|s| format!("Section {s}; ")).unwrap_or_default();
     let _ = writeln!(text, "{}{}; `{}`\n", escaped(&section), size(outcome), command(outcome));
     if !figure::panels(outcome).is_empty() {
-        let picture = target(&format!("{folder}/{}.svg", e.id));
+        let picture = target(&format!("{before}{}.svg", e.id));
         let _ = writeln!(text, "![{}]({picture})\n", escaped(&heading));
     }
     if !outcome.claims.is_empty() {

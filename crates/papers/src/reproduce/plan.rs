@@ -142,6 +142,11 @@ pub struct Missing<'p> {
 }
 
 impl Missing<'_> {
+    /// Returns whether the store lacks no run.
+    pub fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
     /// Makes the runs on all threads of the current pool, the longest first. Each is stored as soon
     /// as it ends.
     ///

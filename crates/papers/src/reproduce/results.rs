@@ -180,6 +180,24 @@ struct Claimed<'a> {
     other_reading: Option<&'a str>,
 }
 
+/// Returns the verdict on each claim, a line each: `ID: VERDICT: CLAIM`. Another reading's is `not counted`.
+pub fn verdicts(outcomes: &[FigureOutcome<'_>]) -> String {
+    let mut text = String::new();
+    for outcome in outcomes {
+        for claim in &outcome.claims {
+            let verdict = match claim.holds {
+                Holds::Yes => "holds",
+                Holds::No => "fails",
+                Holds::NotTested => "not tested",
+            };
+            let other = if claim.other_reading.is_some() { "; not counted" } else { "" };
+            let claim = claim.text.split_whitespace().collect::<Vec<_>>().join(" ");
+            text += &format!("{}: {verdict}{other}: {claim}\n", outcome.experiment.id);
+        }
+    }
+    text
+}
+
 /// Returns rows and claims as one JSON object with a final line feed. Absent numbers are `null`.
 pub fn json(outcomes: &[FigureOutcome<'_>]) -> String {
     let mut rows = Vec::new();

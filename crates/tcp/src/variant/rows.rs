@@ -159,7 +159,7 @@ pub const ROWS: &[Row] = &[
         Kinds { detector: AVG_DEV, limited_transmit: EVERY_OTHER, ..DSACK_R },
     ),
     // With cumulative acknowledgements the packets after one loss are dropped too, so that Table 3
-    // would count extreme losses: docs/senders/tcp-pr.md.
+    // would count extreme losses: docs/measurements/2026-11-27-tcp-pr.md.
     Row::tcp_pr(
         "tcp-pr",
         "loss by time alone: three times the largest round-trip time, no duplicates counted",

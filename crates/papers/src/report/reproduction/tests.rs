@@ -27,6 +27,34 @@ fn assert_nests(html: &str) {
 }
 
 #[test]
+fn a_book_has_an_overview_and_a_page_for_each_paper_with_its_pictures() {
+    let experiments = [tiny::experiment(true)];
+    let outcomes = tiny::outcomes(&experiments).expect("runs");
+    let (pages, pictures) = crate::report::book(&outcomes);
+    let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
+    let paper = format!("{}.md", experiments[0].paper);
+    assert_eq!(names, ["overview.md", &paper]);
+    let [(_, overview), (_, page)] = &pages[..] else { panic!("two pages") };
+    assert!(overview.contains(&format!("]({paper})")), "{overview}");
+    assert!(overview.contains("**From quick runs**"), "{overview}");
+    assert!(page.contains("\n## tiny-1, ") && !page.contains("\n### "), "{page}");
+    assert!(page.contains("](tiny-1.svg)"), "{page}");
+    assert_eq!(
+        pictures.iter().map(|picture| picture.name.as_str()).collect::<Vec<_>>(),
+        ["tiny-1.svg"]
+    );
+}
+
+#[test]
+fn verdicts_have_a_line_for_each_claim() {
+    let experiments = [tiny::experiment(false)];
+    let text = crate::reproduce::verdicts(&tiny::outcomes(&experiments).expect("runs"));
+    assert_eq!(text.lines().count(), experiments[0].claims.len());
+    assert!(text.contains("tiny-1: holds: At 20 % there is something left\n"), "{text}");
+    assert!(text.contains("tiny-1: not tested: Everybody likes it\n"), "{text}");
+}
+
+#[test]
 fn the_page_nests_and_refers_to_no_other_file() {
     let (page, _, _) = shown(false);
     assert_nests(&page);
