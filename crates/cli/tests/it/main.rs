@@ -18,6 +18,7 @@ mod makefile;
 mod reproduce;
 #[cfg(unix)]
 mod several;
+mod serve;
 mod shown;
 mod sweep;
 #[cfg(target_os = "linux")]
