@@ -1,10 +1,15 @@
 //! Checks of this repository's own sources, which no linter offers.
 //!
 //! `cargo xtask lint` prints one line for each violation and exits with status 1 if there is one.
+//!
+//! `cargo run -p xtask --features web -- web WASM FOLDER` writes the JavaScript module of the web page's
+//! engine; scripts/web.sh calls it.
 
 mod columns;
 mod prose;
 mod sources;
+#[cfg(feature = "web")]
+mod web;
 mod words;
 
 use std::path::Path;
@@ -12,6 +17,18 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    #[cfg(feature = "web")]
+    if let [command, input, output] = arguments.as_slice()
+        && command == "web"
+    {
+        return match web::bindgen(Path::new(input), Path::new(output)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::from(2)
+            }
+        };
+    }
     if arguments != ["lint"] {
         eprintln!("usage: cargo xtask lint");
         return ExitCode::from(2);
