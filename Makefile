@@ -14,6 +14,8 @@
 # make site        the documentation as a site: target/site
 # make bench       how fast this machine simulates, beside ns-2 where it is installed, and what senders cost
 # make release-pgo the release build with profile-guided optimisation: target/pgo/unruffled
+# make web         the web page and its engine: target/web, which unruffled serve shows
+# make web-test    the page's engine beside the command, to the last digit
 # make install     the command, man pages, completions and systemd units, after make build; PREFIX, DESTDIR
 # make uninstall   removes them
 # make packages    a .deb, a .rpm, a tarball and the bill of materials: target/packages
@@ -44,7 +46,7 @@ export CARGO PYTHON FUZZ_SECONDS FUZZ_SEED PREFIX DESTDIR SYSCONFDIR PROFILE ARC
 .PHONY: demo demo-race build release-pgo bpf-tools test test-tools lint msrv deny python python-tools \
     python-wheel python-test python-lint notebooks fuzz hostile packetdrill packetdrill-tools bench claims \
     validation reproduce reproduce-quick install uninstall packages packages-check \
-    python-packages crates-check test-aarch64 site site-tools
+    python-packages crates-check test-aarch64 site site-tools web web-test
 
 demo: bpf-tools build
 	@$(UNRUFFLED) compare --report unruffled-few-late.html
@@ -59,6 +61,12 @@ build:
 
 release-pgo:
 	@scripts/release-pgo.sh
+
+web:
+	@scripts/web.sh build
+
+web-test:
+	@scripts/web.sh test
 
 install:
 	@scripts/install.sh install

@@ -58,6 +58,12 @@ install_all() {
         docs/monitoring/*; do
         put 644 "$file" "$PREFIX/share/doc/unruffled/${file#packaging/}"
     done
+    # The web page, where make web has built it.
+    if [ -e "$target"/web/index.html ]; then
+        (cd "$target"/web && find . -type f) | while read -r file; do
+            put 644 "$target/web/$file" "$PREFIX/share/unruffled/web/${file#./}"
+        done
+    fi
     # An administrator's settings stay.
     [ -e "$settings" ] || put 644 packaging/unruffled.toml "$SYSCONFDIR/unruffled.toml"
 }
@@ -67,7 +73,7 @@ uninstall_all() {
         "$share"/bash-completion/completions/unruffled "$share"/fish/vendor_completions.d/unruffled.fish \
         "$DESTDIR$ZSHDIR"/_unruffled "$DESTDIR$UNITDIR"/unruffled.service "$DESTDIR$UNITDIR"/unruffled-all.service \
         "$DESTDIR$UNITDIR"/unruffled-resequence.service
-    rm -rf "$share"/doc/unruffled
+    rm -rf "$share"/doc/unruffled "$share"/unruffled
     if cmp -s "$settings" packaging/unruffled.toml; then
         rm -f "$settings"
     elif [ -e "$settings" ]; then

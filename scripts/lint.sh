@@ -14,4 +14,10 @@ features=$(scripts/features.sh)
 "$CARGO" clippy --workspace --all-targets --locked $features -- -D warnings
 "$CARGO" clippy --manifest-path $drill --target-dir "$target"/packetdrill/plugin \
     --all-targets --locked -- -D warnings
+# The glue to JavaScript is compiled for the browser only.
+if [ -d "$(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown" ]; then
+    "$CARGO" clippy -p unruffled-web --target wasm32-unknown-unknown --locked -- -D warnings
+else
+    echo "missing: the Rust target wasm32-unknown-unknown: the page's glue is not checked"
+fi
 RUSTDOCFLAGS="-D warnings" "$CARGO" doc --workspace --no-deps --locked

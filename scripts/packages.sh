@@ -105,6 +105,15 @@ make_tarball() {
         -c "$name" | gzip -9n >"$out/$name".tar.gz
 }
 
+# Builds the web page, which the packages have.
+build_page() {
+    [ -e "$target"/web/index.html ] || scripts/web.sh build
+    if ! [ -e "$target"/web/index.html ]; then
+        echo "missing: $target/web: packages need the web page, which make web builds" >&2
+        exit 1
+    fi
+}
+
 build_command() {
     features=$(scripts/features.sh)
     if [ -z "$features" ]; then
@@ -139,6 +148,7 @@ dpkg_architecture() {
 
 build() {
     [ -n "${BINARY:-}" ] || build_command
+    build_page
     stage
     mkdir -p "$out"
     for kind in tar.gz rpm cdx.json; do

@@ -6,6 +6,9 @@
 //! `cargo xtask prose` checks the documentation alone.
 //! `cargo xtask fields` prints the reference of JSON fields; `cargo xtask fields COMMAND` reads what a command has
 //! printed, and reports the fields that the reference lacks.
+//!
+//! `cargo run -p xtask --features web -- web WASM FOLDER` writes the JavaScript module of the web page's
+//! engine; scripts/web.sh calls it.
 
 mod columns;
 mod docs;
@@ -13,6 +16,8 @@ mod fields;
 mod prose;
 mod site;
 mod sources;
+#[cfg(feature = "web")]
+mod web;
 mod words;
 
 use std::path::Path;
@@ -22,6 +27,18 @@ const USAGE: &str = "usage: cargo xtask lint | prose [ROOT] | fields [COMMAND] |
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    #[cfg(feature = "web")]
+    if let [command, input, output] = arguments.as_slice()
+        && command == "web"
+    {
+        return match web::bindgen(Path::new(input), Path::new(output)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::from(2)
+            }
+        };
+    }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let violations = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["lint"] => lint(&root),

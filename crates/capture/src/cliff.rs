@@ -100,7 +100,7 @@ struct Model {
 
 impl Model {
     fn expected(&self, x: f64) -> f64 {
-        self.log_expected(x).exp()
+        libm::exp(self.log_expected(x))
     }
 
     fn log_expected(&self, x: f64) -> f64 {
@@ -116,7 +116,7 @@ impl Bins {
         let beyond = ((window as f64 * (END - 1.0)) / width as f64).round() as u64;
         let start = window - below * width;
         let middle = |bin: u64| (start + bin * width) as f64 + (width - 1) as f64 / 2.0;
-        let x = (0..below + beyond).map(|bin| (middle(bin) / window as f64).ln()).collect();
+        let x = (0..below + beyond).map(|bin| libm::log(middle(bin) / window as f64)).collect();
         let mut packets = vec![0.0; (below + beyond) as usize];
         for count in behind {
             let bin = count.behind.checked_sub(start).map(|offset| (offset / width) as usize);
@@ -151,7 +151,7 @@ impl Bins {
     fn fit(&self, end: usize, share: f64) -> Model {
         let total: f64 = self.packets.iter().sum();
         let exposure = end as f64 + share * (self.packets.len() - end) as f64;
-        let level = (total.max(0.5) / exposure).ln();
+        let level = libm::log(total.max(0.5) / exposure);
         let mut model = Model { coefficients: [level, 0.0, 0.0], log_likelihood: 0.0 };
         model.log_likelihood = self.log_likelihood(&model, end, share);
         for _ in 0..60 {
@@ -186,9 +186,9 @@ impl Bins {
     fn log_likelihood(&self, model: &Model, end: usize, share: f64) -> f64 {
         let mut sum = 0.0;
         for (at, (&x, &packets)) in self.x.iter().zip(&self.packets).enumerate() {
-            let visible = if at < end { 0.0 } else { share.ln() };
+            let visible = if at < end { 0.0 } else { libm::log(share) };
             let log_expected = model.log_expected(x) + visible;
-            sum += packets * log_expected - log_expected.exp();
+            sum += packets * log_expected - libm::exp(log_expected);
         }
         let penalty = model.coefficients.iter().zip(PRIOR).map(|(c, precision)| precision * c * c);
         let result = sum - penalty.sum::<f64>() / 2.0;
@@ -248,7 +248,8 @@ mod tests {
 
     /// Returns the number of packets at a distance: `level` at 0, and less by a factor of e each `scale` packets.
     fn exponential(level: f64, scale: f64, behind: u64) -> u64 {
-        let up_to = |behind: u64| (level * scale * (1.0 - (-(behind as f64) / scale).exp())) as u64;
+        let up_to =
+            |behind: u64| (level * scale * (1.0 - libm::exp(-(behind as f64) / scale))) as u64;
         up_to(behind + 1) - up_to(behind)
     }
 

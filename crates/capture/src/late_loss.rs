@@ -61,7 +61,7 @@ fn is_cut_off(expected: f64, found: u64, limits: &[(f64, f64)]) -> bool {
 
 /// Returns the chance of at most `count` events where `mean` are expected (Poisson distribution).
 fn poisson(count: u64, mean: f64) -> f64 {
-    let mut term = (-mean).exp();
+    let mut term = libm::exp(-mean);
     let mut sum = term;
     for n in 1..=count {
         term *= mean / n as f64;
@@ -109,7 +109,7 @@ fn rate_evidence(&Cutoff { expected, arrived, .. }: &Cutoff) -> f64 {
     if arrived >= MAX_ARRIVED * expected {
         return 0.0;
     }
-    let surprise = if arrived > 0.0 { arrived * (expected / arrived).ln() } else { 0.0 };
+    let surprise = if arrived > 0.0 { arrived * libm::log(expected / arrived) } else { 0.0 };
     expected - arrived - surprise
 }
 

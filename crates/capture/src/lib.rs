@@ -88,7 +88,7 @@ pub use numbered::{NumberedCause, NumberedFlow, NumberedProtocol, NumberedVerdic
 pub use packet::{
     DATAGRAM_HEAD_OCTETS, Datagram, Esp, Gre, Packet, Segment, SkipReason, Transport,
 };
-pub use reader::{Frame, read};
+pub use reader::{Frame, Reader, read};
 pub use reordering::{Density, Reordering};
 pub use round_robin::RoundRobin;
 pub use running::RunningTotals;

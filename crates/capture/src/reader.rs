@@ -55,63 +55,122 @@ enum Block {
 /// # Errors
 /// When the source is not a capture at all.
 pub fn read(source: Source, mut each: impl FnMut(&Frame<'_>)) -> Result<Option<Error>, Error> {
-    let (input, first_error) = source.into_parts();
-    let mut buffer = Buffer::new(input);
-    buffer.fill_up();
-    let head = buffer.available();
-    if head.is_empty() {
-        return Err(Error::Empty);
+    let mut reader = Reader::open(source)?;
+    loop {
+        if let Some(ended) = reader.read_some(u64::MAX, &mut each) {
+            return Ok(ended);
+        }
     }
-    if let Some((format, header)) = pcap::Pcap::open(head) {
-        return Ok(blocks(format, header, buffer, &first_error, &mut each));
-    }
-    if let Some(format) = pcapng::PcapNg::open(head) {
-        return Ok(blocks(format, 0, buffer, &first_error, &mut each));
-    }
-    if let Some((format, header)) = snoop::Snoop::open(head) {
-        return Ok(blocks(format, header, buffer, &first_error, &mut each));
-    }
-    if let Some(format) = erf::Erf::open(head) {
-        return Ok(blocks(format, 0, buffer, &first_error, &mut each));
-    }
-    Err(first_error.take().map_or(Error::NoCapture, Error::Unreadable))
 }
 
-/// Reads the blocks behind a header of `header` octets. Returns the error that ends them early.
-fn blocks(
-    mut format: impl Format,
-    header: usize,
-    mut buffer: Buffer,
-    first_error: &FirstError,
-    each: &mut impl FnMut(&Frame<'_>),
-) -> Option<Error> {
-    buffer.consume(header);
-    let mut packets: u64 = 0;
-    let mut bytes = header as u64;
-    loop {
-        let length = match format.block(buffer.available(), each) {
-            Ok(Block::Frame(length)) => {
-                packets += 1;
-                length
-            }
-            Ok(Block::Other(length)) => length,
-            Ok(Block::Needs(octets)) => match buffer.fill(octets) {
-                Fill::Filled => continue,
-                Fill::TooLong => {
-                    return Some(Error::Damaged { packets, bytes, damage: Damage::LongBlock });
-                }
-                Fill::Ended => {
-                    return end(buffer.available().is_empty(), packets, bytes, first_error);
-                }
-            },
-            Err(damage) => return Some(Error::Damaged { packets, bytes, damage }),
-        };
-        // A block of length zero would make the loop endless.
-        if length == 0 {
-            return Some(Error::Damaged { packets, bytes, damage: Damage::EmptyBlock });
+/// Reader of a capture in parts.
+pub struct Reader {
+    format: AnyFormat,
+    rest: Rest,
+}
+
+/// What is left of a capture, and the number of packets and octets before it.
+struct Rest {
+    buffer: Buffer,
+    first_error: FirstError,
+    packets: u64,
+    bytes: u64,
+}
+
+/// Parser of any file format.
+enum AnyFormat {
+    Pcap(pcap::Pcap),
+    PcapNg(pcapng::PcapNg),
+    Snoop(snoop::Snoop),
+    Erf(erf::Erf),
+}
+
+impl Reader {
+    /// Opens a capture.
+    ///
+    /// # Errors
+    /// When the source is not a capture at all.
+    pub fn open(source: Source) -> Result<Self, Error> {
+        let (input, first_error) = source.into_parts();
+        let mut buffer = Buffer::new(input);
+        buffer.fill_up();
+        let head = buffer.available();
+        if head.is_empty() {
+            return Err(Error::Empty);
         }
-        buffer.consume(length);
-        bytes += length as u64;
+        let (format, header) = if let Some((format, header)) = pcap::Pcap::open(head) {
+            (AnyFormat::Pcap(format), header)
+        } else if let Some(format) = pcapng::PcapNg::open(head) {
+            (AnyFormat::PcapNg(format), 0)
+        } else if let Some((format, header)) = snoop::Snoop::open(head) {
+            (AnyFormat::Snoop(format), header)
+        } else if let Some(format) = erf::Erf::open(head) {
+            (AnyFormat::Erf(format), 0)
+        } else {
+            return Err(first_error.take().map_or(Error::NoCapture, Error::Unreadable));
+        };
+        buffer.consume(header);
+        let rest = Rest { buffer, first_error, packets: 0, bytes: header as u64 };
+        Ok(Self { format, rest })
+    }
+
+    /// Passes at most `frames` further frames to `each`.
+    ///
+    /// Returns `None` if there may be more, and at the end of the capture the error that ended it early, if
+    /// any.
+    pub fn read_some(
+        &mut self,
+        frames: u64,
+        each: &mut impl FnMut(&Frame<'_>),
+    ) -> Option<Option<Error>> {
+        let Self { format, rest } = self;
+        let limit = rest.packets.saturating_add(frames);
+        match format {
+            AnyFormat::Pcap(format) => rest.blocks(format, limit, each),
+            AnyFormat::PcapNg(format) => rest.blocks(format, limit, each),
+            AnyFormat::Snoop(format) => rest.blocks(format, limit, each),
+            AnyFormat::Erf(format) => rest.blocks(format, limit, each),
+        }
+    }
+}
+
+impl Rest {
+    /// Reads blocks until `limit` packets have been read in all. Returns `None` then, and at the end the
+    /// error that ends the capture early, if any.
+    fn blocks(
+        &mut self,
+        format: &mut impl Format,
+        limit: u64,
+        each: &mut impl FnMut(&Frame<'_>),
+    ) -> Option<Option<Error>> {
+        let Self { buffer, first_error, packets, bytes } = self;
+        let damaged =
+            |packets, bytes, damage| Some(Some(Error::Damaged { packets, bytes, damage }));
+        while *packets < limit {
+            let length = match format.block(buffer.available(), each) {
+                Ok(Block::Frame(length)) => {
+                    *packets += 1;
+                    length
+                }
+                Ok(Block::Other(length)) => length,
+                Ok(Block::Needs(octets)) => match buffer.fill(octets) {
+                    Fill::Filled => continue,
+                    Fill::TooLong => return damaged(*packets, *bytes, Damage::LongBlock),
+                    Fill::Ended => {
+                        let between = buffer.available().is_empty();
+                        return Some(end(between, *packets, *bytes, first_error));
+                    }
+                },
+                Err(damage) => return damaged(*packets, *bytes, damage),
+            };
+            // A block of length zero would make the loop endless.
+            if length == 0 {
+                return damaged(*packets, *bytes, Damage::EmptyBlock);
+            }
+            buffer.consume(length);
+            *bytes += length as u64;
+        }
+        None
     }
 }
 

@@ -194,28 +194,9 @@ fn scenario(
         .map_err(unfit)?;
     let (likelier, other) = fit.readings();
     output::write_text(path, &likelier.toml).map_err(|e| Error::output(path, e))?;
-    let distance = fit.distance.map_or(String::new(), |distance| {
-        format!(", Kolmogorov-Smirnov distance of the late times {distance:.3}")
-    });
-    let unfilled = match fit.filled {
-        true => "",
-        false => "; its rate is a lower bound, since the transfer never filled its path",
-    };
-    // Without SACK, the receiver of the model does not show which packets were late.
-    let late = match fit.late {
-        (1e-9.., 0.0) => "late packets are not seen".to_owned(),
-        (_, late) => format!("{:.2} % late", late * 100.0),
-    };
     let delivers = |reading| fit.delivers(reading, chosen.direction, never()).map_err(unfit);
-    crate::print_notice(&format!(
-        "scenario: {}: {} delivers {:.2} Mb/s over it, {:.2} Mb/s were captured; {late}, \
-         {:.2} % were captured{distance}{unfilled}",
-        path.display(),
-        fit.sender,
-        delivers(&likelier)? / 1e6,
-        fit.observed_bps / 1e6,
-        fit.late.0 * 100.0,
-    ));
+    let words = fit.in_words(delivers(&likelier)?);
+    crate::print_notice(&format!("scenario: {}: {words}", path.display()));
     let second = other.as_ref().map(|reading| (reading, reading_path(path, reading)));
     if let Some((reading, beside)) = &second {
         let capture = arguments.captures.first().map(PathBuf::as_path);
@@ -224,16 +205,8 @@ fn scenario(
         let files = [output::Written("the other scenario", Some(beside), rule)];
         output::check(&kept, &files, arguments.force)?;
         output::write_text(beside, &reading.toml).map_err(|e| Error::output(beside, e))?;
-        let what = match reading.lossless {
-            true => "the same if only the queue of the path drops packets",
-            false => "the same if the path itself lost the lost packets",
-        };
-        crate::print_notice(&format!(
-            "scenario: {}: {what}: {} delivers {:.2} Mb/s over it",
-            beside.display(),
-            fit.sender,
-            delivers(reading)? / 1e6,
-        ));
+        let words = fit.other_in_words(reading, delivers(reading)?);
+        crate::print_notice(&format!("scenario: {}: {words}", beside.display()));
         crate::print_notice(&fit.losses.in_words());
     }
     let named = |path: &Path| crate::on_one_line(&path.display().to_string());

@@ -23,6 +23,7 @@ mod reproduce;
 #[cfg(target_os = "linux")]
 mod resequence;
 mod scenarios;
+mod serve;
 mod shown;
 mod start;
 mod startup;
@@ -88,6 +89,8 @@ enum Command {
     /// List the paths that ship with the command, show one, or write it as a file of your own
     #[command(alias = "scenario")]
     Scenarios(scenarios::Arguments),
+    /// Show the web page: senders side by side, packets on the path, captures; until Ctrl-C
+    Serve(serve::Arguments),
     /// Show, export or remove the results that `reproduce` and `sweep` keep
     Store(store::Arguments),
     /// List the senders: name, parts, parameters, source
@@ -223,6 +226,7 @@ pub fn main(invocation: Invocation) -> ExitCode {
         Command::Reproduce(arguments) => reproduce::main(&arguments),
         Command::Sweep(arguments) => sweep::main(&arguments),
         Command::Scenarios(arguments) => scenarios::main(&arguments),
+        Command::Serve(arguments) => serve::main(&arguments),
         Command::Store(arguments) => store::main(&arguments),
         Command::Variants(arguments) => variants::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),

@@ -16,7 +16,7 @@ mod tests;
 
 pub use kind::{Action, Advice, CaptureReason};
 pub use plan::{Written, plan};
-pub(crate) use remedy::in_words as remedy_in_words;
+pub use remedy::in_words as remedy_in_words;
 pub use remedy::{Remedy, remedy_here};
 pub use render::{COMMAND, lines};
 pub(crate) use render::{for_largest, render};

@@ -7,13 +7,13 @@ pub(crate) mod tests;
 
 use std::net::SocketAddr;
 
-use comfy_table::{Attribute, Cell};
 use unruffled_capture::{
     Analysis, Direction, NumberedFlow, NumberedProtocol, Place, Tunnel, UdpPair,
 };
 use unruffled_units::count;
 
 use crate::advice::{self, Step};
+use crate::styled;
 use crate::table::{Cells, fits, lines, plain_within};
 use crate::text;
 use crate::transfer::Transfer;
@@ -109,7 +109,7 @@ pub fn render(
     let rows: Vec<_> = listed.map(|(i, transfer)| row(i + 1, transfer.direction)).collect();
     let heads = if fits(&heads(), &rows, width) { heads() } else { tight_heads() };
     let mut table = plain_within(width);
-    table.set_header(heads.map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
+    table.set_header(heads.map(styled::head));
     table.add_rows(rows);
     text += "\n";
     text += &lines(table);
@@ -224,7 +224,7 @@ pub(crate) fn tunnel_order(pair: &UdpPair, tunnel: Tunnel) -> Vec<String> {
 }
 
 /// Returns the place of a capture in words.
-pub(crate) fn place(direction: &Direction) -> &'static str {
+pub fn place(direction: &Direction) -> &'static str {
     match direction.place {
         Place::Sender => "captured at the sender",
         Place::Receiver => "captured at the receiver",

@@ -2,12 +2,14 @@
 //! is and what was expected.
 
 mod fit;
+#[cfg(feature = "store")]
 mod store;
 
 use std::path::{Path, PathBuf};
 
 use crate::cancel::RunError;
 pub use fit::FitError;
+#[cfg(feature = "store")]
 pub use store::StoreError;
 
 /// An error of a scenario, a sweep, a store, a capture or a file. Prints as one line.
@@ -21,6 +23,7 @@ pub enum Error {
     #[error(transparent)]
     Run(#[from] RunError),
     /// A store of runs cannot be used.
+    #[cfg(feature = "store")]
     #[error("{}: {source}", path.display())]
     Store {
         /// The file.
@@ -75,6 +78,7 @@ pub enum Error {
         kind: &'static str,
     },
     /// The requested threads cannot be started.
+    #[cfg(feature = "threads")]
     #[error("--jobs: expected fewer threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
     /// A file cannot be written.

@@ -6,6 +6,7 @@ mod limit;
 mod losses;
 mod path;
 mod search;
+mod words;
 
 pub use crate::error::FitError;
 pub use beside::Beside;

@@ -15,6 +15,18 @@
 //! assert!(goodput(&senders[0])? > 5.0 * goodput(&senders[1])?);
 //! # Ok::<(), unruffled_lab::Error>(())
 //! ```
+//!
+//! # Features
+//! All are on by default. Without them the crate needs no threads and no C compiler, and builds for
+//! WebAssembly.
+//!
+//! * `threads`: runs on all threads of rayon's current pool, and many paths ([`gallery`]).
+//! * `store`: the store of runs, in SQLite, and what needs it ([`store`], [`grid`]).
+//! * `report`: HTML reports ([`report`]).
+//! * `colour`: tables with colour.
+
+// Reports use words and columns that nothing else does.
+#![cfg_attr(not(feature = "report"), allow(dead_code, unused_imports))]
 
 pub mod advice;
 pub mod analysis;
@@ -26,21 +38,28 @@ pub mod comparison_sweep;
 pub mod error;
 pub mod files;
 pub mod fit;
+#[cfg(feature = "threads")]
 pub mod gallery;
+#[cfg(feature = "store")]
 pub mod grid;
 mod groups;
+pub mod job;
 pub mod matched;
 pub mod metric;
+mod parallel;
 mod rate;
 pub mod record;
 pub mod reference;
+#[cfg(feature = "report")]
 pub mod report;
 mod row;
 pub mod run;
 pub mod senders;
 pub mod stacked;
 pub mod statistics;
+#[cfg(feature = "store")]
 pub mod store;
+mod styled;
 pub mod summary;
 pub mod table;
 pub mod text;

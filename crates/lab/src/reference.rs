@@ -10,7 +10,8 @@ mod limit;
 mod ways;
 mod without;
 
-use rayon::prelude::*;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use unruffled_measure::FlowRecord;
 use unruffled_sim::{App, Arrivals, Spread};
@@ -19,6 +20,8 @@ use alone::Alone;
 use unruffled_scenario::{Scenario, Traffic};
 
 use crate::cancel::{CancellationToken, RunError};
+use crate::job::{Job, Ran};
+use crate::parallel;
 pub use limit::Limit;
 use ways::{Ways, directed, payload};
 pub(crate) use without::without;
@@ -49,26 +52,13 @@ impl Reference {
         cancel: &CancellationToken,
         done: &(impl Fn() + Sync),
     ) -> Result<Self, RunError> {
-        let groups: Vec<Alone<'_>> = groups(scenario).map(|g| Alone::new(scenario, g)).collect();
-        let tasks: Vec<(&Alone<'_>, u64)> =
-            seeds(scenario).flat_map(|seed| groups.iter().map(move |g| (g, seed))).collect();
-        let ran: Vec<FlowRecord> = tasks
-            .into_par_iter()
-            .map(|(group, seed)| {
-                let ran = group.run(seed, cancel)?;
-                done();
-                Ok(ran)
-            })
-            .collect::<Result<_, RunError>>()?;
-        let by_seed = ran.chunks(groups.len().max(1)).map(|ran| together(scenario, &groups, ran));
-        let mut by_seed: Vec<f64> = by_seed.collect();
-        if by_seed.is_empty() {
-            by_seed.push(f64::NAN);
-        }
-        // The first group determines the limit of all.
-        let first = groups.first().zip(ran.first());
-        let limit = first.map_or(Limit::Links, |(group, ran)| group.limit(ran));
-        Ok(Self { by_seed, limit })
+        let plan = Plan::new(&Arc::new(scenario.clone()));
+        let ran = parallel::try_map(plan.jobs(), |job: Job| {
+            let ran = job.run(cancel)?;
+            done();
+            Ok::<Ran, RunError>(ran)
+        })?;
+        Ok(plan.conclude(&ran))
     }
 
     /// Returns the goodput in bits per second, the mean over the seeds.
@@ -83,9 +73,56 @@ impl Reference {
     }
 }
 
+/// The runs of a reference.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    scenario: Arc<Scenario>,
+    groups: Vec<Alone>,
+}
+
+impl Plan {
+    /// Plans the runs.
+    pub(crate) fn new(scenario: &Arc<Scenario>) -> Self {
+        let groups = groups(scenario).map(|group| Alone::new(scenario, group)).collect();
+        Self { scenario: scenario.clone(), groups }
+    }
+
+    /// Returns the number of runs.
+    pub(crate) fn runs(&self) -> usize {
+        let of_seed: usize = self.groups.iter().map(Alone::runs).sum();
+        of_seed * seeds(&self.scenario).count()
+    }
+
+    /// Returns the runs: for each seed those of each group.
+    pub(crate) fn jobs(&self) -> Vec<Job> {
+        seeds(&self.scenario)
+            .flat_map(|seed| self.groups.iter().flat_map(move |group| group.jobs(seed)))
+            .collect()
+    }
+
+    /// Returns the reference, from the results of all runs.
+    pub(crate) fn conclude(&self, ran: &[Ran]) -> Reference {
+        let Self { scenario, groups } = self;
+        let mut ran = ran.iter();
+        let mut flows = Vec::new();
+        for _ in seeds(scenario) {
+            flows.extend(groups.iter().map(|group| group.most(ran.by_ref().take(group.runs()))));
+        }
+        let by_seed = flows.chunks(groups.len().max(1));
+        let mut by_seed: Vec<f64> = by_seed.map(|ran| together(scenario, groups, ran)).collect();
+        if by_seed.is_empty() {
+            by_seed.push(f64::NAN);
+        }
+        // The first group determines the limit of all.
+        let first = groups.first().zip(flows.first());
+        let limit = first.map_or(Limit::Links, |(group, ran)| group.limit(ran));
+        Reference { by_seed, limit }
+    }
+}
+
 /// Returns the number of runs that a reference requires.
 pub fn runs(scenario: &Scenario) -> u64 {
-    seeds(scenario).count() as u64 * groups(scenario).count() as u64
+    Plan::new(&Arc::new(scenario.clone())).runs() as u64
 }
 
 /// Returns the capacity of the undisturbed network for the first group of the compared traffic, including
@@ -115,7 +152,7 @@ fn seeds(scenario: &Scenario) -> std::ops::RangeInclusive<u64> {
 ///
 /// Groups that share a link deliver no more than the link carries. Each link gives a bound, for
 /// which it serves the groups that use it least first; the result is the smallest bound.
-fn together(scenario: &Scenario, groups: &[Alone<'_>], ran: &[FlowRecord]) -> f64 {
+fn together(scenario: &Scenario, groups: &[Alone], ran: &[FlowRecord]) -> f64 {
     let longest = ran.iter().map(|flow| flow.duration_s).fold(0.0, f64::max);
     let bits: Vec<f64> = ran.iter().map(|flow| flow.delivered_bytes as f64 * 8.0).collect();
     let mut most: f64 = bits.iter().sum();

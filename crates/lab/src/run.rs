@@ -1,6 +1,6 @@
 //! One run: a scenario, a variant, a seed.
 
-use unruffled_measure::{End, FlowId, FlowRecord, LinkMeters, Meter, Monitor, RunRecord};
+use unruffled_measure::{End, FlowId, FlowRecord, LinkMeters, Meter, Monitor, RunRecord, Series};
 use unruffled_sim::Simulation;
 use unruffled_tcp::Variant;
 use unruffled_units::{Duration, Instant};
@@ -55,34 +55,164 @@ fn finish(
     mut monitor: Option<&mut dyn Monitor>,
     cancel: &CancellationToken,
 ) -> Result<RunRecord, RunError> {
-    let Built { mut simulation, plan } = built;
-    let mut meters = (Meter::new(plan), links);
-    let over = Instant::ZERO + scenario.duration;
-    let mut until = Instant::ZERO;
-    while until < over {
-        // The next check comes after the next event, even if that is far ahead.
-        let next = simulation.due().unwrap_or(until);
-        until = (until.max(next) + CHECK_INTERVAL).min(over);
-        // Without further events, the rest of a long duration is skipped.
-        if !simulation.measure(until, &mut meters, monitor.as_deref_mut()) {
-            break;
-        }
-        if simulation.has_too_many() {
-            return Err(RunError::TooManyPackets { max: Simulation::MOST_PACKETS });
-        }
-        cancel.check()?;
+    let mut running = Running::with(scenario, built, links);
+    while !running.is_over() {
+        running.advance(monitor.as_deref_mut(), cancel)?;
     }
-    let (meter, links) = meters;
+    Ok(running.into_record())
+}
+
+/// A run in progress, in spans of virtual time.
+///
+/// # Examples
+/// ```
+/// use unruffled_lab::run::{Running, run};
+/// use unruffled_lab::{Scenario, cancel};
+///
+/// let scenario = Scenario::load("half-late", &["duration=2 s".to_owned()])?;
+/// let sack = scenario.senders(&["sack".to_owned()], "here")?.remove(0);
+/// let mut running = Running::new(&scenario, &sack, 1)?;
+/// while !running.is_over() {
+///     running.advance(None, cancel::never())?;
+/// }
+/// let whole = run(&scenario, &sack, 1, None, cancel::never())?;
+/// assert_eq!(running.into_record().flows[0].goodput_bps, whole.flow.goodput_bps);
+/// # Ok::<(), unruffled_lab::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Running {
+    simulation: Simulation,
+    meters: (Meter, LinkMeters),
+    /// The end of the scenario's duration.
+    end: Instant,
+    /// Whether the measured time ends with the last octet of a transfer.
+    transfer: bool,
+    until: Instant,
+    /// Whether events are left.
+    eventful: bool,
+}
+
+impl Running {
+    /// Begins a run of `variant` over the scenario with `seed`. Its record has no links.
+    ///
+    /// # Errors
+    /// A link's configuration that is invalid; loaded scenarios have none.
+    pub fn new(scenario: &Scenario, variant: &Variant, seed: u64) -> Result<Self, RunError> {
+        let built = assembly::assemble(scenario, variant, seed)?;
+        Ok(Self::with(scenario, built, LinkMeters::default()))
+    }
+
+    /// Begins a run as [`new`](Self::new) does. Its record has links, and the monitor receives their
+    /// crossings.
+    ///
+    /// # Errors
+    /// A link's configuration that is invalid; loaded scenarios have none.
+    pub fn with_links(scenario: &Scenario, variant: &Variant, seed: u64) -> Result<Self, RunError> {
+        let built = assembly::assemble(scenario, variant, seed)?;
+        let links = LinkMeters::new(&built.plan);
+        Ok(Self::with(scenario, built, links))
+    }
+
+    fn with(scenario: &Scenario, Built { simulation, plan }: Built, links: LinkMeters) -> Self {
+        Self {
+            simulation,
+            meters: (Meter::new(plan), links),
+            end: Instant::ZERO + scenario.duration,
+            transfer: scenario.bytes().is_some(),
+            until: Instant::ZERO,
+            eventful: true,
+        }
+    }
+
+    /// Returns whether the run has reached its end.
+    pub fn is_over(&self) -> bool {
+        self.until >= self.end || !self.eventful
+    }
+
+    /// Returns the virtual time that the run has reached.
+    pub fn now(&self) -> Instant {
+        if self.is_over() { self.end } else { self.until }
+    }
+
+    /// Returns the simulation.
+    pub fn simulation(&self) -> &Simulation {
+        &self.simulation
+    }
+
+    /// Runs for the time between two checks for cancellation, or up to the next event if that comes later.
+    /// A run that is over stays as it is.
+    ///
+    /// # Errors
+    /// [`RunError::Cancelled`], or too many packets.
+    pub fn advance(
+        &mut self,
+        monitor: Option<&mut (dyn Monitor + '_)>,
+        cancel: &CancellationToken,
+    ) -> Result<(), RunError> {
+        self.advance_by(CHECK_INTERVAL, monitor, cancel)
+    }
+
+    /// Runs as [`advance`](Self::advance) does, for `span`.
+    ///
+    /// # Errors
+    /// [`RunError::Cancelled`], or too many packets.
+    pub fn advance_by(
+        &mut self,
+        span: Duration,
+        monitor: Option<&mut (dyn Monitor + '_)>,
+        cancel: &CancellationToken,
+    ) -> Result<(), RunError> {
+        if self.is_over() {
+            return Ok(());
+        }
+        // The next check comes after the next event, even if that is far ahead.
+        let next = self.simulation.due().unwrap_or(self.until);
+        self.until = (self.until.max(next) + span).min(self.end);
+        // Without further events, the rest of a long duration is skipped.
+        self.eventful = self.simulation.measure(self.until, &mut self.meters, monitor);
+        if !self.eventful {
+            return Ok(());
+        }
+        if self.simulation.has_too_many() {
+            return Err(RunError::TooManyPackets { max: Simulation::PACKET_LIMIT });
+        }
+        cancel.check()
+    }
+
+    /// Returns the record of the time up to now, without links and time series.
+    pub fn record_so_far(&self) -> RunRecord {
+        let meter = self.meters.0.clone();
+        let (flows, _) = flows(&self.simulation, self.transfer, meter, self.now());
+        RunRecord { flows, ..RunRecord::default() }
+    }
+
+    /// Returns the record of a run that is over.
+    pub fn into_record(self) -> RunRecord {
+        let Self { simulation, meters: (meter, links), end, transfer, .. } = self;
+        let (flows, mut series) = flows(&simulation, transfer, meter, end);
+        let (links, queues) = links.records(end);
+        series.extend(queues);
+        RunRecord { flows, links, series }
+    }
+}
+
+/// Returns the records and time series of the flows up to `until`, or up to the end of the first one's
+/// `transfer`.
+fn flows(
+    simulation: &Simulation,
+    transfer: bool,
+    meter: Meter,
+    until: Instant,
+) -> (Vec<FlowRecord>, Vec<Series>) {
     // The measured time of a complete transfer ends with its last octet.
-    let end = scenario.bytes().and_then(|_| meter.finished(0)).unwrap_or(over);
-    let (mut flows, mut series) = meter.records(end);
+    let finished = if transfer { meter.finished(0) } else { None };
+    let end = finished.unwrap_or(until);
+    let (mut flows, series) = meter.records(end);
     for (flow, number) in flows.iter_mut().zip(0..) {
         let sender = simulation.connection(FlowId(number), End::Sender);
         flow.means.fa_ratio = sender.and_then(|sender| sender.variable("fa_ratio", end));
     }
-    let (links, queues) = links.records(over);
-    series.extend(queues);
-    Ok(RunRecord { flows, links, series })
+    (flows, series)
 }
 
 /// Returns the row of a run: the sum over the flows of the compared variant, or over all flows if

@@ -4,13 +4,14 @@ mod data;
 #[cfg(test)]
 mod tests;
 
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
 
 use crate::groups::{TextTable, busy_links, flow_groups};
 use crate::record::{Comparison, Medium, VariantRuns};
 use crate::senders::known_as;
 use crate::stacked;
+use crate::styled;
 use crate::summary::{
     Column, DISPENSABLE_COLUMNS, Summary, cells, columns, effort, leaders, reference_in_words,
     scale, summaries,
@@ -35,16 +36,14 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     let winners: Vec<&str> = leaders(comparison, &summaries).iter().map(|s| s.variant).collect();
     let mut table = plain_within(width);
     if colour {
-        table.enforce_styling();
+        styled::show(&mut table);
     }
     let Fitting { heads, lines: rows, left_out } = fitting(comparison, &summaries, width);
-    table.set_header(heads.iter().map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
+    table.set_header(heads.iter().map(styled::head));
     for line in rows {
         let wins = winners.contains(&line[0].as_str());
-        table.add_row(line.into_iter().map(|text| match Cell::new(text) {
-            cell if wins => cell.fg(Color::Green),
-            cell => cell,
-        }));
+        let cell = |text| if wins { styled::leading(text) } else { Cell::new(text) };
+        table.add_row(line.into_iter().map(cell));
     }
     let scale = scale(comparison, &summaries);
     let undisturbed = scale.number(comparison.reference.bps());
@@ -148,7 +147,7 @@ fn groups(comparison: &Comparison, width: usize) -> String {
     let tables = tables.into_iter().flatten().map(|TextTable { heads, tight, lines: rows }| {
         let heads = if fits(&heads, &rows, width) { heads } else { tight };
         let mut table = plain_within(width);
-        table.set_header(heads.iter().map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
+        table.set_header(heads.iter().map(styled::head));
         table.add_rows(rows);
         format!("\n{}", lines(table))
     });
@@ -157,8 +156,8 @@ fn groups(comparison: &Comparison, width: usize) -> String {
 
 /// Returns an empty table in the common style.
 pub fn plain() -> Table {
-    let mut table = Table::new();
-    table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic).force_no_tty();
+    let mut table = styled::table();
+    table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic);
     table
 }
 

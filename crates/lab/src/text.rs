@@ -91,7 +91,7 @@ pub fn short(value: f64) -> String {
     if value == 0.0 || value.fract() == 0.0 && value.abs() < 1e9 {
         return format!("{value}");
     }
-    let magnitude = value.abs().log10().floor() as i32;
+    let magnitude = libm::log10(value.abs()).floor() as i32;
     if !(-4..9).contains(&magnitude) {
         return format!("{value:.3e}");
     }

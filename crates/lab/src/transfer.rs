@@ -65,7 +65,7 @@ impl Transfer<'_> {
 
     /// Describes the cost of reordering, or of the limit that drops late packets, in a sentence; none if it
     /// was not simulated.
-    pub(crate) fn cost_in_words(&self) -> Option<String> {
+    pub fn cost_in_words(&self) -> Option<String> {
         let known = match (&self.cost, &self.limit_cost) {
             (Some(cost), _) => cost.as_ref().map(|cost| &cost.text),
             (None, Some(cost)) => cost.as_ref().map(|cost| &cost.text),

@@ -18,7 +18,7 @@ mod time_mean;
 pub use flow::FlowMeter;
 pub use link::LinkMeters;
 pub use meter::{MeasuredSource, Measurement, Meter};
-pub use monitor::{Crossing, End, FlowId, LinkId, Monitor, Passage};
+pub use monitor::{Crossing, End, FlowId, LinkId, Monitor, PacketId, PacketStep, Passage};
 pub use record::{
     EcnCounts, ExitCounts, FlowRecord, LinkRecord, PathCounts, Quantity, RunRecord, SenderCounts,
     SenderMeans, Series,

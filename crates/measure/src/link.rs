@@ -144,7 +144,7 @@ mod tests {
     use unruffled_path::{Applies, Direction, Impairment, Link, LinkConfig, Outcome};
 
     use super::*;
-    use crate::FlowId;
+    use crate::{FlowId, PacketId};
 
     const fn at(ms: u64) -> Instant {
         Instant::from_millis(ms)
@@ -196,7 +196,8 @@ mod tests {
     }
 
     fn cross(meters: &mut LinkMeters, at: Instant, resent: bool, outcome: &Outcome) {
-        let crossing = Crossing { flow: FlowId(0), at, size: 1000, backlog: 1, resent, outcome };
+        let (packet, flow) = (PacketId(0), FlowId(0));
+        let crossing = Crossing { packet, flow, at, size: 1000, backlog: 1, resent, outcome };
         meters.crossed(LinkId(0), &crossing);
     }
 

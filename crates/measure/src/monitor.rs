@@ -15,6 +15,23 @@ pub struct FlowId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkId(pub u32);
 
+/// Number of a packet in the network. It is reused after the packet has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketId(pub u32);
+
+/// Step of a packet that is no crossing of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketStep {
+    /// The packet is a copy of another, which the path made. It arrives with it.
+    CopyOf(PacketId),
+    /// The packet has reached a resequencer, which may hold it.
+    Resequenced,
+    /// The far end of a link dropped the packet.
+    Dropped(DropCause),
+    /// The packet has reached its destination.
+    Delivered,
+}
+
 /// End of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -51,6 +68,9 @@ pub enum Passage {
 /// Packet that was offered to a link.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossing<'a> {
+    /// Packet. The first crossing of a packet follows [`Monitor::segment`] or [`Monitor::datagram`]
+    /// immediately.
+    pub packet: PacketId,
     /// Flow of the packet.
     pub flow: FlowId,
     /// Time of arrival at the link. Crossings of different links are not reported in order of time,
@@ -115,6 +135,9 @@ pub trait Monitor {
     /// Called when a packet arrives at `link`.
     fn crossed(&mut self, _link: LinkId, _crossing: &Crossing<'_>) {}
 
+    /// Called at each step of a packet that is no crossing, before what else is reported of it.
+    fn stepped(&mut self, _packet: PacketId, _now: Instant, _step: PacketStep) {}
+
     /// Called when the far end of `link` drops a packet that has crossed the link.
     fn rejected(&mut self, _link: LinkId, _now: Instant, _cause: DropCause) {}
 
@@ -169,6 +192,11 @@ impl<M: Monitor + ?Sized> Monitor for &mut M {
 
     fn crossed(&mut self, link: LinkId, crossing: &Crossing<'_>) {
         (**self).crossed(link, crossing);
+    }
+
+    #[inline(always)]
+    fn stepped(&mut self, packet: PacketId, now: Instant, step: PacketStep) {
+        (**self).stepped(packet, now, step);
     }
 
     fn rejected(&mut self, link: LinkId, now: Instant, cause: DropCause) {
@@ -227,6 +255,12 @@ impl<A: Monitor, B: Monitor> Monitor for (A, B) {
     fn crossed(&mut self, link: LinkId, crossing: &Crossing<'_>) {
         self.0.crossed(link, crossing);
         self.1.crossed(link, crossing);
+    }
+
+    #[inline(always)]
+    fn stepped(&mut self, packet: PacketId, now: Instant, step: PacketStep) {
+        self.0.stepped(packet, now, step);
+        self.1.stepped(packet, now, step);
     }
 
     fn rejected(&mut self, link: LinkId, now: Instant, cause: DropCause) {

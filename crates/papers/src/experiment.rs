@@ -4,6 +4,7 @@
 //! docs/experiments.md describes the file format.
 
 mod class;
+mod example;
 mod file;
 mod model;
 mod reader;
@@ -16,6 +17,7 @@ use unruffled_units::hint;
 
 use crate::error::Error;
 pub use class::{Cause, Class};
+pub use example::Example;
 pub(crate) use file::Kind;
 pub(crate) use model::{Check, Claim, Panel, TimeCurve};
 pub use model::{Experiment, Line, Measure, Point, Remarks, Sweep};

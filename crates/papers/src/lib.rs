@@ -45,11 +45,16 @@
 //! # Ok::<(), unruffled_papers::Error>(())
 //! ```
 
+// Without the reports, what is read of claims and measures is only checked.
+#![cfg_attr(not(feature = "reproduce"), allow(dead_code, unused_imports))]
+
 mod claims;
 mod error;
 pub mod experiment;
 mod expression;
+#[cfg(feature = "reproduce")]
 pub mod report;
+#[cfg(feature = "reproduce")]
 pub mod reproduce;
 
 pub use error::Error;

@@ -44,7 +44,7 @@ pub fn random_path(seed: u64, number: u32) -> String {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     (0..number).for_each(|_| random.jump());
     let mut draw = |(low, high): (f64, f64)| -> f64 {
-        (low.ln() + random.random::<f64>() * (high.ln() - low.ln())).exp()
+        libm::exp(libm::log(low) + random.random::<f64>() * (libm::log(high) - libm::log(low)))
     };
     let (rate, rtt, queue) = (draw(RATE_BPS), draw(RTT_S), draw(QUEUE_BDP));
     let (lateness, late) = (draw(LATENESS), draw(LATE));

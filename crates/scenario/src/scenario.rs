@@ -124,7 +124,7 @@ impl Scenario {
         let path = folder.join(name);
         match text::read(&path) {
             Ok(text) => Ok((path.display().to_string(), text)),
-            Err(reason) if reason.kind() == ErrorKind::NotFound && !is_path(name) => {
+            Err(reason) if is_absent(&reason) && !is_path(name) => {
                 let drawn = random::named(name).map(|text| (name.to_owned(), text));
                 drawn.ok_or_else(|| no_scenario(name, reason))
             }
@@ -329,6 +329,11 @@ impl Scenario {
         }
         self
     }
+}
+
+/// Returns whether there is no such file, or no files at all.
+fn is_absent(reason: &std::io::Error) -> bool {
+    matches!(reason.kind(), ErrorKind::NotFound | ErrorKind::Unsupported)
 }
 
 /// Applies the `overrides` in their order, and returns the whole key of each.

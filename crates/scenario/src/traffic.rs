@@ -322,7 +322,7 @@ fn ways(
             let shortest = delays.iter().copied().fold(f64::INFINITY, f64::min);
             // Longer ways are taken less often: at 0 all ways are taken alike, at infinity only the
             // shortest one (TCP-PR, section 6; the paper's source for this family is not public).
-            let weight = |delay: &f64| (-epsilon.unwrap_or(0.0) * (delay - shortest)).exp();
+            let weight = |delay: &f64| libm::exp(-epsilon.unwrap_or(0.0) * (delay - shortest));
             delays.iter().map(weight).collect()
         }
     };

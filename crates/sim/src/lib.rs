@@ -20,5 +20,7 @@ pub use host::SourceConfig;
 pub use route::Route;
 pub use simulation::Simulation;
 pub use topology::{NodeId, Topology};
-pub use unruffled_measure::{Crossing, End, FlowId, LinkId, Monitor, Passage};
+pub use unruffled_measure::{
+    Crossing, End, FlowId, LinkId, Monitor, PacketId, PacketStep, Passage,
+};
 pub use unruffled_path::Spread;

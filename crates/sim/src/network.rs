@@ -11,7 +11,7 @@ mod gateway;
 mod plan;
 mod tunnels;
 
-use unruffled_measure::{Crossing, End, FlowId, LinkId, Monitor};
+use unruffled_measure::{Crossing, End, FlowId, LinkId, Monitor, PacketId, PacketStep};
 use unruffled_path::{Direction, DropCause, Link, Outcome, Packet as Offer, Ticket, Verdict};
 use unruffled_tcp::Segment;
 use unruffled_units::Instant;
@@ -296,7 +296,8 @@ impl Network {
     ) {
         let Packet { flow, size, .. } = self.packets[id as usize];
         let backlog = self.hops[on.0 as usize].link.backlog();
-        monitor.crossed(on, &Crossing { flow, at, size, backlog, resent, outcome });
+        let packet = PacketId(id);
+        monitor.crossed(on, &Crossing { packet, flow, at, size, backlog, resent, outcome });
     }
 
     /// Marks a packet with CE, as the queue at which it arrived at `at` has decided.
@@ -366,6 +367,7 @@ impl Network {
         }
         // The copy is in line behind the packet, so that it does not overtake others with the same arrival.
         let copy = self.keep(self.packets[id as usize]);
+        monitor.stepped(PacketId(copy), at, PacketStep::CopyOf(PacketId(id)));
         if self.steps[self.packets[id as usize].step as usize].exit {
             self.number_copy(copy, id);
         }

@@ -1,6 +1,7 @@
 //! Prefetching: loads memory into the caches before it is read.
 
 /// Size of a cache line, in octets.
+#[cfg(target_arch = "x86_64")]
 const CACHE_LINE: usize = 64;
 
 /// Starts loading all of `value` into the caches, without waiting. It does not change results, and has no

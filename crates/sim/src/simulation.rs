@@ -4,7 +4,9 @@ mod ahead;
 mod sources;
 mod world;
 
-use unruffled_measure::{End, FlowId, LinkId, LinkMeters, Meter, Monitor, Passage};
+use unruffled_measure::{
+    End, FlowId, LinkId, LinkMeters, Meter, Monitor, PacketId, PacketStep, Passage,
+};
 use unruffled_path::{ConfigError, Direction, DropCause, Leaving, LinkConfig};
 use unruffled_resequence::Config as Resequence;
 use unruffled_tcp::{Connection, State, reset_for};
@@ -67,6 +69,9 @@ impl Simulation {
     /// Maximum number of packets in the network at a time; see [`has_too_many`](Self::has_too_many). They take
     /// some gigabytes.
     pub const MOST_PACKETS: usize = 10_000_000;
+
+    /// [`MOST_PACKETS`](Self::MOST_PACKETS), or fewer where addresses have 32 bits.
+    pub const PACKET_LIMIT: usize = if usize::BITS < 64 { 2_000_000 } else { Self::MOST_PACKETS };
 
     /// Creates an empty simulation at time zero.
     pub fn new() -> Self {
@@ -154,10 +159,10 @@ impl Simulation {
         Some(&flow.ends[end.index()].connection)
     }
 
-    /// Returns whether more packets than [`MOST_PACKETS`](Self::MOST_PACKETS) were in the network at a time.
+    /// Returns whether more packets than [`PACKET_LIMIT`](Self::PACKET_LIMIT) were in the network at a time.
     /// Datagrams that arrive faster than a link without a queue limit sends them would fill any memory.
     pub fn has_too_many(&self) -> bool {
-        self.world.network.most() > Self::MOST_PACKETS
+        self.world.network.most() > Self::PACKET_LIMIT
     }
 
     /// Processes all events up to `until`, and stops early at
@@ -256,6 +261,7 @@ impl Simulation {
     fn reject(&mut self, id: u32, link: LinkId, cause: DropCause, monitor: &mut impl Monitor) {
         let World { network, now, .. } = &mut self.world;
         let &Packet { flow, ref segment, .. } = network.packet(id);
+        monitor.stepped(PacketId(id), *now, PacketStep::Dropped(cause));
         monitor.rejected(link, *now, cause);
         monitor.dropped(flow, *now, cause, segment);
         network.release(id);
@@ -267,6 +273,9 @@ impl Simulation {
         let World { network, queue, now, .. } = &mut self.world;
         // A datagram belongs to no connection.
         let is_tcp = self.flows[network.packet(id).flow.0 as usize].is_some();
+        if is_tcp && network.has_resequencer(link) {
+            monitor.stepped(PacketId(id), *now, PacketStep::Resequenced);
+        }
         if is_tcp && network.enter_resequencer(id, link, *now, queue) {
             self.release(link, monitor);
         } else {
@@ -340,6 +349,7 @@ impl Simulation {
     #[inline(always)]
     fn deliver_to(&mut self, to: End, packet: u32, monitor: &mut impl Monitor) {
         let now = self.world.now;
+        monitor.stepped(PacketId(packet), now, PacketStep::Delivered);
         let &Packet { flow: id, ref segment, .. } = self.world.network.packet(packet);
         let Some(flow) = &mut self.flows[id.0 as usize] else {
             monitor.datagram(id, Passage::In, now, segment.len);

@@ -20,6 +20,7 @@ mod reproduce;
 mod senders;
 #[cfg(unix)]
 mod several;
+mod serve;
 mod shown;
 mod sweep;
 #[cfg(target_os = "linux")]

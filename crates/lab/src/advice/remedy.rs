@@ -43,7 +43,7 @@ pub(super) fn is_late_here(direction: &Direction) -> bool {
 
 /// Describes which remedy is possible on which host in a sentence; none if reordering did not slow the
 /// transfer.
-pub(crate) fn in_words(direction: &Direction, cause: Cause) -> Option<&'static str> {
+pub fn in_words(direction: &Direction, cause: Cause) -> Option<&'static str> {
     let text = match (remedy_here(direction, cause), direction.place) {
         _ if !cause.is_reordering() => return None,
         (Some(Remedy::Attach), _) => {

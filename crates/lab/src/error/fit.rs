@@ -88,9 +88,6 @@ pub enum FitError {
     /// The simulation has no result.
     #[error(transparent)]
     Run(RunError),
-    /// The simulation's capture could not be read.
-    #[error(transparent)]
-    Analysis(#[from] unruffled_capture::Error),
 }
 
 impl From<RunError> for FitError {

@@ -292,7 +292,7 @@ pub(super) fn nearest(
 ) -> Result<Fit, FitError> {
     let fits = CAPTURED.iter().map(|sender| search::fit(name, direction, losses, sender, cancel));
     let mut fits: Vec<Fit> = fits.collect::<Result<_, _>>()?;
-    if fits.iter().all(|fit| fit.misfit() > GOOD_RATIO.ln()) {
+    if fits.iter().all(|fit| fit.misfit() > libm::log(GOOD_RATIO)) {
         for sender in ALTERNATIVES {
             fits.push(search::fit(name, direction, losses, sender, cancel)?);
         }

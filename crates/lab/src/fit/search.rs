@@ -1,20 +1,18 @@
 //! The search for the path that fits a capture: a sender is simulated over candidate paths.
 
-use std::io::BufWriter;
-
 use pcap_file::PcapError;
-use rayon::prelude::*;
-use unruffled_capture::{Analyzer, Direction, DurationSummary, Limits, Source, read};
+use unruffled_capture::{Analyzer, Direction, DurationSummary, Frame, Interface, Limits, Link};
 use unruffled_measure::End;
 use unruffled_tcp::Variant;
-use unruffled_units::Duration;
+use unruffled_units::{Duration, Instant};
 
 use super::losses::{LossOrigin, Losses};
 use super::path::{Loss, Measured, measured, scenario};
 
 use crate::cancel::CancellationToken;
-use crate::capture::Capture;
+use crate::capture::{Sink, Tap};
 use crate::error::FitError;
+use crate::parallel;
 use crate::run;
 use unruffled_scenario::Scenario;
 
@@ -32,9 +30,6 @@ const MIN_SPELL: f64 = 2.0;
 
 /// The number of simulated packets after which the nearest candidate is accepted.
 const MAX_PACKETS: u64 = 10_000_000;
-
-/// The size of a write to a simulated capture, in octets: the size of a pipe.
-const WRITE_SIZE: usize = 1 << 16;
 
 /// The misfit, as the logarithm of a ratio, below which the search ends.
 const ACCEPTED_MISFIT: f64 = 0.03;
@@ -119,7 +114,7 @@ impl Fit {
 
 /// The absolute logarithm of the ratio of two numbers.
 fn apart(one: f64, other: f64) -> f64 {
-    (one.max(1e-9) / other.max(1e-9)).ln().abs()
+    libm::log(one.max(1e-9) / other.max(1e-9)).abs()
 }
 
 /// Fits a path to the transfer in `direction`, and simulates `sender` over it.
@@ -147,7 +142,7 @@ pub fn fit(
             let (fit, simulated) = attempt(name, direction, losses, &path, loss, &variant, cancel)?;
             packets += (1 + SEEDS) * simulated.traffic.segments;
             let lost = [direction, &simulated].map(|seen| seen.losses.lost.max(1) as f64);
-            let others = apart(lost[0], lost[1]) > f64::ln(2.0);
+            let others = apart(lost[0], lost[1]) > std::f64::consts::LN_2;
             let misfit = fit.misfit() + if others { LOSS_PENALTY } else { 0.0 };
             let (observed, seen) = fit.late;
             if best.as_ref().is_none_or(|(least, _)| misfit < *least) {
@@ -212,7 +207,7 @@ fn attempt(
     let lossless = (loss != Loss::None)
         .then(|| [path, &path.in_order()].map(|path| scenario(name, direction, path, Loss::None)));
     let parsed = same_time(&toml, direction, &[])?;
-    let (simulated, delivers) = rayon::join(
+    let (simulated, delivers) = parallel::join(
         || simulate(&parsed, variant, cancel),
         || goodput_bps(&parsed, variant, cancel),
     );
@@ -256,7 +251,7 @@ pub(super) fn goodput_bps(
         let row = run::run(scenario, variant, seed, None, cancel)?;
         Ok::<f64, FitError>(row.flow.goodput_bps)
     };
-    let all: Vec<f64> = (1..=SEEDS).into_par_iter().map(goodput).collect::<Result<_, _>>()?;
+    let all = parallel::try_map((1..=SEEDS).collect(), goodput)?;
     Ok(all.iter().sum::<f64>() / all.len() as f64)
 }
 
@@ -264,31 +259,29 @@ fn late_times(direction: &Direction) -> Option<&DurationSummary> {
     direction.reordering().late_time.as_ref()
 }
 
-/// Returns the analysis of a simulated capture at the sender. It is read while the simulation runs,
-/// because the capture of a fast path has hundreds of megabytes.
+/// Returns the analysis of the simulated packets at the sender.
 pub(super) fn simulate(
     scenario: &Scenario,
     variant: &Variant,
     cancel: &CancellationToken,
 ) -> Result<Direction, FitError> {
-    let (reader, writer) = std::io::pipe().map_err(PcapError::IoError)?;
-    let write = || {
-        let mut capture = Capture::at(End::Sender, BufWriter::with_capacity(WRITE_SIZE, writer))?;
-        run::run(scenario, variant, 1, Some(&mut capture), cancel)?;
-        capture.finish().map_err(FitError::from)
-    };
-    let mut analyzer = Analyzer::new(Limits::default());
-    std::thread::scope(|scope| {
-        let written = scope.spawn(write);
-        let source = Source::new(Box::new(reader), None);
-        let read = source.and_then(|source| read(source, |frame| analyzer.frame(frame)));
-        written.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        read.map_err(FitError::from)
-    })?;
-    let analysis = analyzer.finish();
+    let mut tap = Tap::new(End::Sender, Reader(Analyzer::new(Limits::default())));
+    run::run(scenario, variant, 1, Some(&mut tap), cancel)?;
+    let analysis = tap.finish()?.0.finish();
     let connection = analysis.connections.into_iter().next();
     let [client, server] = connection.ok_or(FitError::NothingSent)?.directions;
     Ok(if client.traffic.segments >= server.traffic.segments { client } else { server })
+}
+
+/// An analyzer of simulated packets.
+struct Reader(Analyzer);
+
+impl Sink for Reader {
+    fn packet(&mut self, at: Instant, length: u32, data: &[u8]) -> Result<(), PcapError> {
+        let interface = Interface::default();
+        self.0.frame(&Frame { at, link: Link::RAW, interface, length, data });
+        Ok(())
+    }
 }
 
 /// The Kolmogorov–Smirnov distance of two distributions, from percentiles that are exact to 1 %.

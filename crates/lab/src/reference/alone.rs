@@ -1,6 +1,8 @@
 //! Simulation of a traffic group that has the undisturbed network to itself.
 
 use std::borrow::Cow;
+use std::sync::Arc;
+
 use unruffled_measure::FlowRecord;
 use unruffled_path::{Direction, Impairment, LinkConfig, Varying};
 use unruffled_sim::{App, Simulation};
@@ -11,8 +13,7 @@ use unruffled_units::Duration;
 use super::limit::Limit;
 use super::ways::{Ways, directed, own, payload};
 use super::without::without;
-use crate::cancel::{CancellationToken, RunError};
-use crate::run::record;
+use crate::job::{Job, Kept, Ran};
 use unruffled_scenario::{NetLink, Recording, Scenario, Traffic};
 
 /// The most packets in flight of all senders of a group together, unless the path holds more.
@@ -22,11 +23,12 @@ const MAX_IN_FLIGHT: f64 = 1_000_000.0;
 const LINK_LIMITED_SHARE: f64 = 0.98;
 
 /// A group of traffic with the undisturbed scenarios to simulate.
-pub(super) struct Alone<'a> {
-    group: &'a Traffic,
+#[derive(Debug)]
+pub(super) struct Alone {
+    group: Traffic,
     /// The weights of the ways to try, each with its scenario: those of the group, and those that fill
     /// all ways if packets can be lost, because retransmissions may then take another way.
-    spreads: Vec<(Ways, Scenario)>,
+    spreads: Vec<(Ways, Arc<Scenario>)>,
     /// The receiver's window for one sender, in segments.
     window: u64,
 }
@@ -45,9 +47,9 @@ impl LossDetector for Never {
     }
 }
 
-impl<'a> Alone<'a> {
+impl Alone {
     /// Prepares the undisturbed scenarios of a group.
-    pub(super) fn new(scenario: &Scenario, group: &'a Traffic) -> Self {
+    pub(super) fn new(scenario: &Scenario, group: &Traffic) -> Self {
         let octets = scenario.receiver.receive_buffer / u64::from(scenario.receiver.mss);
         // The advertised window is rounded to its unit, so allow an eighth more.
         let window = group.window.unwrap_or(octets);
@@ -59,11 +61,11 @@ impl<'a> Alone<'a> {
         if differs && loses(scenario, group, &original, window * u64::from(group.count)) {
             let ways = Ways::of(scenario, group, filled);
             let calm = undisturbed(scenario, group, &ways, most);
-            spreads.push((ways, calm));
+            spreads.push((ways, Arc::new(calm)));
         }
         let calm = undisturbed(scenario, group, &original, most);
-        spreads.push((original, calm));
-        Self { group, spreads, window }
+        spreads.push((original, Arc::new(calm)));
+        Self { group: group.clone(), spreads, window }
     }
 
     /// Returns the smallest possible share of the group's packets that cross the link with that index.
@@ -71,44 +73,44 @@ impl<'a> Alone<'a> {
         self.spreads.iter().map(|(ways, _)| ways.crossed[link]).fold(1.0, f64::min)
     }
 
-    /// Returns the record of the run with `seed` that has the highest goodput.
-    pub(super) fn run(
-        &self,
-        seed: u64,
-        cancel: &CancellationToken,
-    ) -> Result<FlowRecord, RunError> {
-        let mut most = FlowRecord::default();
-        for (_, scenario) in self.spreads.iter().filter(|(_, calm)| !calm.is_stuck()) {
-            let mut measured = vec![scenario.warmup];
-            // A transfer may end within the warm-up, and an application may send most of its data there.
-            let endless = matches!(self.group.app, App::Bulk { bytes: None });
-            if !endless && scenario.warmup > Duration::ZERO {
-                measured.push(Duration::ZERO);
-            }
-            for warmup in measured {
-                let scenario = Scenario { warmup, ..scenario.clone() };
-                let ran = self.measure(&scenario, seed, cancel)?;
-                if ran.goodput_bps > most.goodput_bps {
-                    most = ran;
-                }
-            }
-        }
-        Ok(most)
+    /// Returns the number of runs for each seed.
+    pub(super) fn runs(&self) -> usize {
+        self.scenarios().count()
     }
 
-    /// Runs the scenario with a sender that detects no losses, and returns the sum over the group.
-    fn measure(
-        &self,
-        scenario: &Scenario,
-        seed: u64,
-        cancel: &CancellationToken,
-    ) -> Result<FlowRecord, RunError> {
+    /// Returns the runs with `seed`, with a sender that detects no losses.
+    pub(super) fn jobs(&self, seed: u64) -> Vec<Job> {
         let sender = Variant::parse("sack");
         let sender = sender.and_then(|sack| sack.with_detector("never", || Box::new(Never)));
         let sender = sender.expect("is composed of parts");
-        let record = record(scenario, &sender, seed, None, cancel)?;
-        let flows: Vec<&FlowRecord> = record.group(&self.group.name).collect();
-        Ok(FlowRecord::sum(&flows))
+        let job = |scenario| Job { scenario, variant: sender.clone(), seed, kept: Kept::default() };
+        self.scenarios().map(job).collect()
+    }
+
+    /// Returns the sum over the group in the run that has the highest goodput.
+    pub(super) fn most<'a>(&self, ran: impl Iterator<Item = &'a Ran>) -> FlowRecord {
+        let mut most = FlowRecord::default();
+        for ran in ran {
+            let flows: Vec<&FlowRecord> = ran.record.group(&self.group.name).collect();
+            let sum = FlowRecord::sum(&flows);
+            if sum.goodput_bps > most.goodput_bps {
+                most = sum;
+            }
+        }
+        most
+    }
+
+    /// Returns the scenarios to run for each seed.
+    fn scenarios(&self) -> impl Iterator<Item = Arc<Scenario>> {
+        let calm = self.spreads.iter().filter(|(_, calm)| !calm.is_stuck());
+        calm.flat_map(|(_, calm)| {
+            // A transfer may end within the warm-up, and an application may send most of its data there.
+            let endless = matches!(self.group.app, App::Bulk { bytes: None });
+            let whole = !endless && calm.warmup > Duration::ZERO;
+            let whole =
+                whole.then(|| Arc::new(Scenario { warmup: Duration::ZERO, ..(**calm).clone() }));
+            [calm.clone()].into_iter().chain(whole)
+        })
     }
 
     /// Returns the limiting factor of the group in the run with this record.

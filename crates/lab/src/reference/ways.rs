@@ -6,6 +6,7 @@ use unruffled_path::{Direction, LinkConfig};
 use unruffled_scenario::{NetLink, Scenario, Traffic};
 
 /// The ways of a group with their weights.
+#[derive(Debug)]
 pub(super) struct Ways {
     /// The weight of each way, in the order of the group.
     pub(super) weights: Vec<f64>,

@@ -158,7 +158,7 @@ impl RedQueue {
         let kept = match missed {
             _ if self.average == 0.0 => 0.0,
             0.0 => self.average * (1.0 - self.weight),
-            _ => self.average * (1.0 - self.weight).powf(missed + 1.0),
+            _ => self.average * libm::pow(1.0 - self.weight, missed + 1.0),
         };
         self.average = kept + self.weight * queue;
     }
@@ -213,7 +213,7 @@ impl RedQueue {
 /// in `REDQueue::initParams`).
 fn automatic_weight(packets_per_second: f64, delay_s: f64) -> f64 {
     let round_trip_s = (3.0 * (delay_s + 1.0 / packets_per_second)).max(0.1);
-    1.0 - (-1.0 / (10.0 * round_trip_s * packets_per_second)).exp()
+    1.0 - libm::exp(-1.0 / (10.0 * round_trip_s * packets_per_second))
 }
 
 #[cfg(test)]

@@ -123,6 +123,11 @@ impl Network {
         self.gateways[link.0 as usize].as_mut()?.exit.as_mut()?.poll()
     }
 
+    /// Returns whether there is a resequencer at the far end of `link`.
+    pub(crate) fn has_resequencer(&self, link: LinkId) -> bool {
+        self.gateways[link.0 as usize].as_ref().is_some_and(|gateway| gateway.resequencer.is_some())
+    }
+
     /// Passes a TCP packet to the resequencer at the far end of `link`. Returns false if there is none.
     pub(crate) fn enter_resequencer(
         &mut self,

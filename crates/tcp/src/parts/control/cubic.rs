@@ -96,7 +96,7 @@ impl Cubic {
         // Above W_max, equation 2 would give a negative K and a jump. The cubic function starts
         // from its flat part instead, as after a timeout.
         let origin = w_max.map_or(cwnd, |w_max| w_max.max(cwnd));
-        let k = ((origin - cwnd) / self.c).cbrt();
+        let k = libm::cbrt((origin - cwnd) / self.c);
         Stage { epoch: now, k, origin, w_est: cwnd }
     }
 

@@ -135,7 +135,7 @@ impl LinuxCubic {
             let below = f64::from(w_max.saturating_sub(cwnd));
             self.epoch = Epoch {
                 began: now,
-                k: (below / C).cbrt() as f32,
+                k: libm::cbrt(below / C) as f32,
                 origin: w_max.max(cwnd) as f32,
                 reno_acked: acked as f32,
                 reno: cwnd,

@@ -6,7 +6,7 @@ use unruffled_units::Duration;
 /// window `w` in segments, the timeout `t`, the smoothed round-trip time `r`, and limited transmit
 /// up to `k` windows.
 pub(crate) fn timeout(w: f64, t: Duration, r: Duration, k: f64) -> f64 {
-    w * (t.ratio(r) + w.log2() - k - 2.0) + 1.0
+    w * (t.ratio(r) + libm::log2(w) - k - 2.0) + 1.0
 }
 
 /// Returns the cost of a spurious fast retransmit that was discovered after `d`. It is interpolated

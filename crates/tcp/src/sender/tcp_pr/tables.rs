@@ -205,8 +205,8 @@ impl Tables {
         let cwnd = self.window.cwnd;
         // Line 14. After a retransmission, time(n) is the later time, unless the retransmission
         // cannot have been acknowledged yet. So no sample is too large.
-        self.srtt =
-            (self.settings.alpha.powf(1.0 / cwnd) * self.srtt).max(now.since(sent).as_secs_f64());
+        self.srtt = (libm::pow(self.settings.alpha, 1.0 / cwnd) * self.srtt)
+            .max(now.since(sent).as_secs_f64());
         self.update_mxrtt();
         if self.settings.form == Form::Extreme {
             // Line 17a. By the text of section 3.2, it applies to lines 18 to 22 as well.

@@ -89,7 +89,7 @@ impl Table {
     fn ack(&mut self, packets: &[SegNo], time: Instant) {
         let Some(&n) = packets.first() else { return };
         let sample = time.since(self.time[n as usize].0).as_secs_f64();
-        self.srtt = (0.995_f64.powf(1.0 / self.cwnd) * self.srtt).max(sample);
+        self.srtt = (libm::pow(0.995, 1.0 / self.cwnd) * self.srtt).max(sample);
         self.mxrtt = Duration::from_secs_f64(3.0 * self.srtt).min(Duration::from_secs(60));
         for n in packets {
             self.to_be_ack.remove(n);
