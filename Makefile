@@ -15,7 +15,7 @@
 # make bench       how fast this machine simulates, beside ns-2 where it is installed, and what senders cost
 # make release-pgo the release build with profile-guided optimisation: target/pgo/unruffled
 # make web         the web page and its engine: target/web, which unruffled serve shows
-# make web-test    the page's engine beside the command, to the last digit
+# make web-test    the page and its engine: both beside the command, to the last digit, and in browsers
 # make install     the command, man pages, completions and systemd units, after make build; PREFIX, DESTDIR
 # make uninstall   removes them
 # make packages    a .deb, a .rpm, a tarball and the bill of materials: target/packages
@@ -34,6 +34,8 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO_TARGET_DIR := $(if $(filter /%,$(firstword $(TARGET))),$(TARGET),$(CURDIR)/$(TARGET))
 UNRUFFLED := "$(CARGO_TARGET_DIR)"/release/unruffled
+# The same command, built in half the time; its simulations take a tenth longer.
+DEMO := "$(CARGO_TARGET_DIR)"/demo/unruffled
 # The arguments that build the kernel's congestion control. A recipe's shell runs the script, so it sees
 # tools which an earlier rule has installed.
 FEATURES := $$(scripts/features.sh)
@@ -43,15 +45,18 @@ export CARGO PYTHON FUZZ_SECONDS FUZZ_SEED PREFIX DESTDIR SYSCONFDIR PROFILE ARC
 # rules use all cores by themselves.
 .NOTPARALLEL:
 
-.PHONY: demo demo-race build release-pgo bpf-tools test test-tools lint msrv deny python python-tools \
+.PHONY: demo demo-build demo-race build release-pgo bpf-tools test test-tools lint msrv deny python python-tools \
     python-wheel python-test python-lint notebooks fuzz hostile packetdrill packetdrill-tools bench claims \
     validation reproduce reproduce-quick install uninstall packages packages-check \
     python-packages crates-check test-aarch64 site site-tools web web-test
 
-demo: bpf-tools build
-	@$(UNRUFFLED) compare --report unruffled-few-late.html
+demo: bpf-tools demo-build
+	@$(DEMO) compare --report unruffled-few-late.html
 	@echo "The report: file://$(CURDIR)/unruffled-few-late.html"
 	@scripts/demo-race.sh
+
+demo-build:
+	$(CARGO) build --profile demo --locked $(FEATURES)
 
 demo-race:
 	@scripts/demo-race.sh
@@ -65,7 +70,7 @@ release-pgo:
 web:
 	@scripts/web.sh build
 
-web-test:
+web-test: demo-build
 	@scripts/web.sh test
 
 install:
@@ -95,7 +100,7 @@ bpf-tools:
 	@scripts/bpf-tools.sh
 
 # What other rules have built becomes a part of it: the rustdoc of `make lint`.
-site: site-tools build
+site: site-tools demo-build
 	@scripts/site.sh build
 
 site-tools:
@@ -142,8 +147,8 @@ reproduce: build
 	    --write-verdicts crates/papers/experiments/verdicts.txt
 
 # The list is written anew by: unruffled reproduce --quick --write-check FILE
-reproduce-quick: build
-	$(UNRUFFLED) reproduce --quick --no-store --check crates/papers/experiments/quick.txt \
+reproduce-quick: demo-build
+	$(DEMO) reproduce --quick --no-store --check crates/papers/experiments/quick.txt \
 	    --report "$(CARGO_TARGET_DIR)"/reproduction-quick.html
 
 # HOSTILE=--short is a tenth of it. HOSTILE_PROFILE=dev reuses what `make test` has built, which takes

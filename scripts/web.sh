@@ -3,7 +3,8 @@
 #
 #   scripts/web.sh engine    the engine as WebAssembly with its JavaScript module: target/web-pkg
 #   scripts/web.sh build     the engine, and the page of web/ with it: target/web
-#   scripts/web.sh test      compares the engine in Node with the command, to the last digit
+#   scripts/web.sh test      compares the engine in Node with the command, to the last digit, and tests the page;
+#                            installs Chromium where it can
 #   scripts/web.sh bench     measures the engine in Node beside the native one
 #
 # The Rust target comes by rustup. wasm-opt makes the engine smaller; it is optional.
@@ -69,6 +70,17 @@ build_page() {
     echo "the page: $target/web; unruffled serve --open shows it"
 }
 
+# Tests the page that is built. Browsers that are missing are named and left out.
+test_page() {
+    command -v chromium >/dev/null || ! has_apt || apt_install chromium >/dev/null || true
+    (cd web && npm run lint && npm test && npm run test:command)
+    if [ -x "${CHROMIUM:-/usr/bin/chromium}" ]; then
+        (cd web && npm run test:browser)
+    else
+        echo "missing: Chromium: the page is not tested in a browser"
+    fi
+}
+
 case ${1-} in
 engine) has_target && build_engine ;;
 build)
@@ -79,8 +91,11 @@ build)
 test)
     has_target && has_node "the engine is not tested" || exit 0
     [ -e "$package"/unruffled_web_bg.wasm ] || build_engine
-    "$CARGO" build -q --locked -p unruffled
-    UNRUFFLED="$target"/debug/unruffled UNRUFFLED_WEB="$package" node --test crates/web/node/
+    [ -e "$target"/web/index.html ] || build_page
+    : "${UNRUFFLED:=$target/demo/unruffled}"
+    export UNRUFFLED UNRUFFLED_WEB="$package"
+    node --test crates/web/node/
+    test_page
     ;;
 bench)
     has_target && has_node "nothing is measured" || exit 0
