@@ -16,9 +16,9 @@ mod libraries;
 #[cfg(unix)]
 mod makefile;
 mod reproduce;
+mod serve;
 #[cfg(unix)]
 mod several;
-mod serve;
 mod shown;
 mod sweep;
 #[cfg(target_os = "linux")]
