@@ -34,7 +34,7 @@ pub struct Comparison {
 enum Run {
     Waiting,
     Working(Box<Working>),
-    Over(Ran),
+    Over(Box<Ran>),
 }
 
 /// The state of a comparison.
@@ -130,7 +130,7 @@ impl Comparison {
         if working.running().is_over() {
             self.queue.retain(|&at| at != next);
             if let Run::Working(working) = std::mem::replace(run, Run::Waiting) {
-                *run = Run::Over(working.finish());
+                *run = Run::Over(Box::new(working.finish()));
             }
         }
         Ok(())
@@ -258,7 +258,7 @@ impl Comparison {
 
 impl Run {
     fn over(self) -> Option<Ran> {
-        if let Self::Over(ran) = self { Some(ran) } else { None }
+        if let Self::Over(ran) = self { Some(*ran) } else { None }
     }
 
     fn result(&self) -> Option<&Ran> {

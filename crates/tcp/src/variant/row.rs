@@ -21,7 +21,7 @@ pub struct Row {
 }
 
 /// Construction of a sender.
-#[expect(clippy::large_enum_variant, reason = "rows are constants, none is moved")]
+#[allow(clippy::large_enum_variant, reason = "rows are constants, none is moved")]
 pub(super) enum MadeOf {
     /// Kinds of parts.
     Kinds(Kinds),
