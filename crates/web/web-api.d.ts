@@ -111,9 +111,10 @@ export class Comparison {
   /** Once done: exactly what `unruffled compare --csv` prints. */
   csv(): string | undefined;
   /** Once done: each column of the command's table in words: {heads, lines}[] (senders; groups; links). */
-  tables(): { heads: string[]; lines: string[][] }[] | undefined;
+  tables(): Table[] | undefined;
   free(): void;
 }
+export interface Table { heads: string[]; lines: string[][] }
 export interface Progress {
   done: boolean;
   error?: string;                      // a run that failed (too many packets): one line; done is true
@@ -154,7 +155,7 @@ export class Recording {
   step(budgetMs: number): { done: boolean; error?: string; fraction: number; time_s: number };
   /** Names, units and lengths of the curves: cwnd, ssthresh, dupthresh, patience (reordering window of senders
    *  that work in time), srtt, flight, goodput, queue of each link, then the sender's own variables ("var:fa_ratio"). */
-  curves(): { name: string; label: string; unit: string; step: boolean }[];
+  curves(): Curve[];
   /** Interleaved [t0, v0, t1, v1, …], seconds and the curve's unit. */
   curve(name: string): Float64Array;
   /** Time–sequence events within the window, as columns of equal length. */
@@ -166,6 +167,7 @@ export class Recording {
   facts(): RunFacts;
   free(): void;
 }
+export interface Curve { name: string; label: string; unit: string; step: boolean }
 export interface RunFacts {
   mss: number; sender: string; seed: number;
   duration_s: number; from_s: number; to_s: number;
@@ -176,26 +178,27 @@ export interface Events {
   time_s: Float64Array;
   from: Float64Array;                  // first octet of the stream (as number; exact below 2^53)
   to: Float64Array;                    // octet after the last
-  kind: Uint8Array;                    // EVENT_*
+  kind: Uint8Array;                    // one of EventKinds
   packet: Int32Array;                  // index into packets() of the packet sent or arrived; −1 if none
 }
-export const enum EventKind {
-  Sent = 0,                            // first transmission
-  Retransmitted = 1,                   // fast retransmit or recovery
-  RetransmittedByTimeout = 2,
-  Probe = 3,                           // tail loss probe
-  SpuriousRetransmission = 4,          // a retransmission that proved needless (at the time of its sending)
-  Acknowledged = 5,                    // cumulative: `to` is SND.UNA after it, `from` before it
-  Sacked = 6,                          // range newly reported by a SACK block
-  Dsacked = 7,                         // duplicate reported by a DSACK
-  Arrived = 8,                         // at the receiver, new
-  ArrivedDuplicate = 9,                // at the receiver, nothing new
-  Reordered = 10,                      // hole closed by a late arrival: `from` = reordering length in segments, `to` = delay in s
-  FastRetransmit = 11,                 // loss detection began a recovery
-  Recovered = 12,
-  Timeout = 13,
-  SpuriousReduction = 14,              // every retransmission under a reduction proved needless
-  EcnReduction = 15,
+/** The values of Events.kind. */
+export interface EventKinds {
+  Sent: 0;                            // first transmission
+  Retransmitted: 1;                   // fast retransmit or recovery
+  RetransmittedByTimeout: 2;
+  Probe: 3;                           // tail loss probe
+  SpuriousRetransmission: 4;          // a retransmission that proved needless (at the time of its sending)
+  Acknowledged: 5;                    // cumulative: `to` is SND.UNA after it, `from` before it
+  Sacked: 6;                          // range newly reported by a SACK block
+  Dsacked: 7;                         // duplicate reported by a DSACK
+  Arrived: 8;                         // at the receiver, new
+  ArrivedDuplicate: 9;                // at the receiver, nothing new
+  Reordered: 10;                      // hole closed by a late arrival: `from` = reordering length in segments, `to` = delay in s
+  FastRetransmit: 11;                 // loss detection began a recovery
+  Recovered: 12;
+  Timeout: 13;
+  SpuriousReduction: 14;              // every retransmission under a reduction proved needless
+  EcnReduction: 15;
 }
 export interface Packets {             // columns of equal length, in the order of sending
   kind: Uint8Array;                    // 0 data, 1 acknowledgement, 2 other (SYN, FIN, RST, datagram)
@@ -208,7 +211,7 @@ export interface Packets {             // columns of equal length, in the order 
   delivered_at: Float64Array;          // reached the receiving end: later than arrives_at if held; NaN if dropped
   end_at: Float64Array;                // delivered, or the time of the drop
   fate: Uint8Array;                    // 0 delivered, 1 dropped by a queue, 2 lost, 3 dropped by the replay window, 4 by a limit on ranges, 5 by reassembly, 6 still on the path at the end
-  flags: Uint8Array;                   // FLAG_* ored
+  flags: Uint8Array;                   // PacketFlags ored
   copy: Uint8Array;                    // 0 first transmission, 1 retransmission, 2 second …
   acked_at: Float64Array;              // data: when an acknowledgement that covers or SACKs it reached the sender; NaN if never
   answers: Int32Array;                 // acknowledgement: index of the data packet that caused it; −1
@@ -216,15 +219,16 @@ export interface Packets {             // columns of equal length, in the order 
   sack_first: Uint32Array;             // index of its first SACK block in `sacks`; blocks of packet i: sack_first[i] … sack_first[i+1]
   sacks: Float64Array;                 // [from, to, from, to, …] octets
 }
-export const enum PacketFlag {
-  Retransmission = 1,
-  Needless = 2,                        // retransmission whose data had arrived, or did arrive by an earlier copy
-  Duplicated = 4,                      // the path delivered it twice
-  Late = 8,                            // overtaken: arrives after a packet that left later
-  Held = 16,                           // held by the resequencer
-  HeldByPath = 32,                     // kept back by the path for later packets (lateness in packets)
-  Marked = 64,                         // CE
-  Resent = 128,                        // damaged and sent again by the link
+/** The bits of Packets.flags. */
+export interface PacketFlags {
+  Retransmission: 1;
+  Needless: 2;                        // retransmission whose data had arrived, or did arrive by an earlier copy
+  Duplicated: 4;                      // the path delivered it twice
+  Late: 8;                            // overtaken: arrives after a packet that left later
+  Held: 16;                           // held by the resequencer
+  HeldByPath: 32;                     // kept back by the path for later packets (lateness in packets)
+  Marked: 64;                         // CE
+  Resent: 128;                        // damaged and sent again by the link
 }
 
 // ---------------------------------------------------------------- captures
@@ -260,9 +264,10 @@ export interface CaptureTransfer {
   late_share: number; loss_share: number; playable: boolean;
 }
 export interface CaptureResult { capture: string; damage: string | null; verdicts: any[]; plan: any[]; [more: string]: unknown }
+export type SequenceKind = "new" | "late" | "resent" | "spurious" | "acknowledged";
 export interface CapturePlots {
   // dots: seconds since the connection's first packet, octets of the stream
-  sequence: Record<"new" | "late" | "resent" | "spurious" | "acknowledged", { time_s: Float64Array; octet: Float64Array; total: number }>;
+  sequence: Record<SequenceKind, { time_s: Float64Array; octet: Float64Array; total: number }>;
   rtt: { time_s: Float64Array; min_ms: Float64Array; mean_ms: Float64Array; max_ms: Float64Array };
   lateness: { from_ms: Float64Array; packets: Float64Array } | null;   // histogram; the last bar is open
 }
