@@ -61,7 +61,7 @@ demo-build:
 demo-race:
 	@scripts/demo-race.sh
 
-build:
+build: bpf-tools
 	$(CARGO) build --release --locked $(FEATURES)
 
 release-pgo:
