@@ -134,6 +134,15 @@ fn the_kernel_unruffled_keeps_its_speed_on_faster_paths() {
     }
 }
 
+/// Every late packet is five round trips late, so that it would always be sent again before it arrives.
+#[test]
+#[ignore = "a minute and a half of real time"]
+fn the_kernel_unruffled_learns_a_lateness_of_many_round_trips() {
+    let changes = ["bottleneck.delay=10ms", "alternate.extra=100ms"];
+    let unruffled = race_over("half-late", &changes, &["unruffled"], &[], |c| c.seeds = 3)[0].1;
+    assert!(unruffled >= 7.5, "{unruffled:.2}");
+}
+
 /// Nothing passes for five seconds. The timers of both double from their values in order, so both recover
 /// at the same time, except that the larger window which late packets need is reduced.
 #[test]
