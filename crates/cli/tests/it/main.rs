@@ -18,9 +18,9 @@ mod libraries;
 mod makefile;
 mod reproduce;
 mod senders;
+mod serve;
 #[cfg(unix)]
 mod several;
-mod serve;
 mod shown;
 mod sweep;
 #[cfg(target_os = "linux")]

@@ -21,7 +21,11 @@ impl Drop for Server {
 /// Starts a server of `page` on a free port, and returns it with its address.
 fn serve(folder: &Path, page: &Path) -> (Server, String) {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("unruffled"));
-    command.current_dir(folder).args(["serve", "--port", "0", "--folder"]).arg(page).stdout(Stdio::piped());
+    command
+        .current_dir(folder)
+        .args(["serve", "--port", "0", "--folder"])
+        .arg(page)
+        .stdout(Stdio::piped());
     let mut server = Server(command.spawn().expect("starts"));
     let mut line = String::new();
     let output = server.0.stdout.take().expect("is a pipe");
@@ -69,10 +73,7 @@ fn the_page_is_served_on_the_loopback_interface_only() {
 fn a_folder_without_a_page_or_a_port_in_use_is_refused() {
     let folder = tempfile::tempdir().expect("can be made");
     let line = refusal(&folder, &["serve", "--folder", "."]);
-    assert_eq!(
-        line,
-        "unruffled: --folder .: no index.html in it: expected the page's folder\n"
-    );
+    assert_eq!(line, "unruffled: --folder .: no index.html in it: expected the page's folder\n");
     fs::write(folder.path().join("index.html"), "").expect("can be written");
     let (_server, address) = serve(folder.path(), folder.path());
     let port = address.rsplit(':').next().expect("has a port");
