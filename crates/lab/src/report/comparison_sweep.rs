@@ -64,11 +64,10 @@ fn heat(sweep: &ComparisonSweep) -> Vec<Value> {
             }
             let goodput = Scale::of([*bps]).with_unit(*bps);
             let name = &curve.variant;
-            let percent = share * 100.0;
-            let title = format!(
-                "{name} at {value}: {goodput}, {percent:.1}\u{a0}% of the best; see its traces"
-            );
-            context! { share => format!("{share:.4}"), text => format!("{percent:.0}"), title, point => at }
+            let text = format!("{:.0}", share * 100.0);
+            let title =
+                format!("{name} at {value}: {text}\u{a0}% of the best, {goodput}; see its traces");
+            context! { share => format!("{share:.4}"), text, title, point => at }
         };
         let cells: Vec<Value> = curve.goodput_bps.iter().enumerate().map(cell).collect();
         context! { sender => curve.variant.as_str(), cells }

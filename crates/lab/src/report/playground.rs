@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 60;
 
 /// Returns the address, on the page of `unruffled serve`, of a scenario with these senders. `shown` are
 /// the two whose packets are drawn. None if the page does not take one of the senders, or their number.
-pub(super) fn address(toml: &str, senders: &[&str], shown: [&str; 2]) -> Option<String> {
+pub fn address(toml: &str, senders: &[&str], shown: [&str; 2]) -> Option<String> {
     let letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "+-".contains(c);
     let fits = |name: &&str| (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(letter);
     if !(1..=MOST_SENDERS).contains(&senders.len()) || !senders.iter().all(fits) {

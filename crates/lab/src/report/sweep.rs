@@ -14,7 +14,7 @@ use crate::rate::Scale;
 /// The most columns of numbers in a heat map; more numbers are grouped into spans.
 const MAX_COLUMNS: usize = 12;
 
-/// The most points that cells lead to. Each has 2 kB or more.
+/// The most points that the report has one by one. Each takes 2 kB or more.
 const MAX_SHOWN: usize = 150;
 
 /// The name of a column, and its points.
@@ -46,7 +46,10 @@ pub fn sweep(sweep: &Sweep) -> String {
     let goodputs = sweep.goodputs();
     let shown = targets.all.iter().filter_map(|&point| {
         let (goodputs, shares) = (goodputs[point].as_ref()?, shares[point].as_ref()?);
-        Some(of_point(plan, point, &senders, goodputs, shares))
+        let before = targets.all.range(..point).next_back();
+        let after = targets.all.range(point + 1..).next();
+        let at = of_point(plan, point, &senders, goodputs, shares);
+        Some(context! { before, after, ..at })
     });
     let contents = context! {
         style => style_of(senders.iter().copied()),
@@ -118,7 +121,7 @@ fn of_point(
     }
 }
 
-/// The points that the cells of all heat maps lead to.
+/// The points that the report has one by one, to which the cells of all heat maps lead.
 struct Targets {
     all: BTreeSet<usize>,
     /// Whether each cell has the point at which its sender has the lowest share. Otherwise all cells of
@@ -128,6 +131,10 @@ struct Targets {
 
 impl Targets {
     fn of(columns: &[Vec<Column>], shares: &[Option<Vec<f64>>], senders: usize) -> Self {
+        let there = |point: &usize| shares[*point].is_some();
+        if shares.len() <= MAX_SHOWN {
+            return Self { all: (0..shares.len()).filter(there).collect(), by_sender: true };
+        }
         let columns = || columns.iter().flatten();
         let of_cells = columns().flat_map(|(_, points)| {
             (0..senders).filter_map(|sender| lowest(points, shares, |shares| shares[sender]))
@@ -235,7 +242,8 @@ mod tests {
         assert_nests(&html);
         // Each of the eight cells leads to one of the four points, and each point back to the maps.
         let links = |html: &str| html.matches("<a href=\"#point-").count();
-        assert_eq!(links(&html), 8);
+        // Three points have one before, three have one after.
+        assert_eq!(links(&html), 8 + 3 + 3);
         let targets = targets(&html);
         let points = targets.iter().filter(|target| target.starts_with("point-"));
         assert_eq!(points.count(), html.matches("class=\"point\"").count());
@@ -243,9 +251,7 @@ mod tests {
         for (point, extra, packets) in
             [(0, 20, "data"), (1, 20, "both"), (2, 40, "data"), (3, 40, "both")]
         {
-            if !targets.contains(format!("point-{point}").as_str()) {
-                continue;
-            }
+            assert!(targets.contains(format!("point-{point}").as_str()), "{targets:?}");
             let part = html.split(&format!("id=\"point-{point}\"")).nth(1).expect("is there");
             let part = part.split("</article>").next().expect("ends");
             let command = format!(
@@ -262,13 +268,18 @@ mod tests {
     #[test]
     fn a_cell_leads_to_the_point_at_which_its_sender_is_worst() {
         // Two senders at three points of one value; the second point has no run.
-        let shares = [Some(vec![1.0, 0.4]), None, Some(vec![0.7, 1.0])];
+        let shares = vec![Some(vec![1.0, 0.4]), None, Some(vec![0.7, 1.0])];
         let columns = [vec![("a".to_owned(), vec![0, 1, 2])]];
         let targets = Targets::of(&columns, &shares, 2);
         assert_eq!(targets.all, BTreeSet::from([0, 2]));
         let of = |sender| targets.of_cell(&columns[0][0].1, &shares, sender);
         assert_eq!((of(0), of(1)), (Some(2), Some(0)));
         assert_eq!(targets.of_cell(&[1], &shares, 0), None);
+        // Of a large sweep only the points of cells are left: all further points are best for both.
+        let shares: Vec<_> = shares.into_iter().chain(vec![Some(vec![1.0, 1.0]); 200]).collect();
+        let columns = [vec![("a".to_owned(), (0..203).collect())]];
+        let targets = Targets::of(&columns, &shares, 2);
+        assert_eq!((targets.all, targets.by_sender), (BTreeSet::from([0, 2]), true));
     }
 
     #[test]
