@@ -9,6 +9,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use clap::Args;
 use tiny_http::{Header, Method, Request, Response, Server};
+use unruffled_lab::report::playground::PORT;
 
 use crate::{Printed, number};
 use files::Folder;
@@ -26,9 +27,6 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
 }
-
-/// The port where none is given.
-const PORT: u16 = 8377;
 
 /// Where a page is expected, relative to the folder of the command: in an installation, and in a checkout
 /// after `make web`.

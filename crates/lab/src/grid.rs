@@ -6,6 +6,7 @@
 //! ([`Sweep::run`]) or in other ones ([`Batch`]). The results depend only on the plan, not on where
 //! and when a run is made.
 
+mod again;
 mod axis;
 mod batch;
 mod file;

@@ -1,6 +1,11 @@
 //! Reports: self-contained HTML files without network access, scripts and fonts. Only the report of a
 //! capture has scripts, for charts that can be zoomed.
 //!
+//! A point of a sweep leads to what happened there: a part of the page that is shown while it is the
+//! target of the address. So it needs no script, and the keyboard reaches it. A race is not repeated, so
+//! its report has the traces of each point. A simulation gives the same numbers again, so the report of
+//! a sweep has a command and a link to the playground for each point instead.
+//!
 //! Plotters draws the axes and the series; `palette` adapts the drawings to light and dark mode. Each
 //! variant has a small plot of its own in a grid, which suits 2 variants and 20, and screens of all
 //! sizes.
@@ -13,6 +18,7 @@ pub mod look;
 pub mod page;
 pub mod palette;
 mod panel;
+pub mod playground;
 pub mod plot;
 mod reordering;
 mod sequence;
@@ -138,6 +144,27 @@ pub(crate) mod tests {
         assert!(open.is_empty(), "left open: {open:?}");
     }
 
+    /// Asserts that the page loads nothing, and that each link leads to a part of it or to the
+    /// playground on this machine. Returns the parts that links lead to.
+    pub(super) fn targets(html: &str) -> std::collections::BTreeSet<&str> {
+        for reference in ["https://", "src=", "url(", "@import", "<script", "<link"] {
+            assert!(!html.contains(reference), "{reference}");
+        }
+        let playground = "href=\"http:&#x2f;&#x2f;127.0.0.1:8377&#x2f;#&#x2f;play?";
+        let outside = html.matches("http:").count();
+        assert_eq!(
+            html.matches(playground).count(),
+            outside,
+            "other addresses than the playground"
+        );
+        let links = html.split("href=\"#").skip(1);
+        let targets = links.filter_map(|link| Some(link.split_once('"')?.0)).collect();
+        for target in &targets {
+            assert_eq!(html.matches(&format!(" id=\"{target}\"")).count(), 1, "{target}");
+        }
+        targets
+    }
+
     #[test]
     fn every_element_is_closed() {
         let html = html(&fake::comparison());
@@ -176,7 +203,7 @@ pub(crate) mod tests {
         let html = html(&comparison);
         let parts = ["<h1>", "class=\"finding\"", "<table", "id=\"goodput\"", "id=\"cwnd\""];
         let rest =
-            ["id=\"dupthresh\"", "id=\"sequence\"", "id=\"reordering\"", "id=\"path\"", "<pre>"];
+            ["id=\"dupthresh\"", "id=\"sequence\"", "id=\"reordering\"", "id=\"path\"", "<pre"];
         let places: Vec<_> = parts.iter().chain(&rest).map(|part| html.find(part)).collect();
         assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
         for variant in &comparison.variants {

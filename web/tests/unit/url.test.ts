@@ -76,3 +76,17 @@ test('a slider returns to the value that it shows', () => {
   expect(fromPosition(POSITIONS / 2, RANGES.rate)).toBe(32);
   expect(toPosition(10, RANGES.rate)).toBeCloseTo(POSITIONS / 3, 9);
 });
+
+test('an address of a sweep’s report is read', () => {
+  // The text of the test in crates/lab/src/report/playground.rs.
+  const hash =
+    '#/play?senders=sack,rack+cubic&shown=rack+cubic,sack' +
+    '&toml=duration+%3D+%221+s%22%0A%23+a%2Bb+%C2%B5';
+  const play: Play = {
+    ...START,
+    source: { kind: 'toml', text: 'duration = "1 s"\n# a+b µ' },
+    senders: ['sack', 'rack+cubic'],
+    shown: ['rack+cubic', 'sack'],
+  };
+  expect(fromHash(hash)).toEqual({ page: 'play', play });
+});

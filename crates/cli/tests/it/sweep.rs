@@ -142,3 +142,63 @@ fn values_of_keys_in_rows_can_be_set() {
         assert_eq!(same.lines().nth(1).map(str::to_owned), Some(cells[5..].join(",")), "{sets:?}");
     }
 }
+
+/// Returns the commands that the report of a sweep shows, with the numbers of their points.
+fn commands(page: &str) -> Vec<(usize, String)> {
+    let parts = page.split("class=\"point\" id=\"point-").skip(1);
+    let command = |part: &str| {
+        let point = part.split('"').next()?.parse().ok()?;
+        let command =
+            part.split("<pre class=\"command\" tabindex=\"0\">").nth(1)?.split("</pre>").next()?;
+        let marks = [("&#x27;", "'"), ("&quot;", "\""), ("&#x2f;", "/"), ("&amp;", "&")];
+        let plain =
+            marks.iter().fold(command.to_owned(), |text, (from, to)| text.replace(from, to));
+        Some((point, plain))
+    };
+    parts.map(|part| command(part).expect("has a number and a command")).collect()
+}
+
+/// Returns the rows of CSV, from the column `scenario` on.
+fn rows(csv: &str) -> Vec<String> {
+    let at = csv.lines().next().and_then(|heads| heads.split(',').position(|h| h == "scenario"));
+    let at = at.expect("has the column");
+    csv.lines()
+        .skip(1)
+        .map(|line| line.splitn(at + 1, ',').nth(at).expect("is wide").to_owned())
+        .collect()
+}
+
+#[test]
+fn the_command_of_a_point_gives_the_rows_of_the_point_again() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    std::fs::create_dir(folder.path().join("my paths")).expect("a folder");
+    let path = prints(&folder, &["scenarios", "--show", "rr-3"]);
+    write(&folder, "my paths/mine.toml", path);
+    write(&folder, "my paths/grid.toml", GRID.replace("\"rr-3\"", "\"mine.toml\""));
+    write(&folder, "grid.toml", GRID);
+    for (grid, begins) in [
+        ("grid.toml", "unruffled compare rr-3 --variants "),
+        ("my paths/grid.toml", "unruffled compare 'my paths/mine.toml' --variants "),
+    ] {
+        let sweep = ["sweep", grid, "--no-store", "--csv", "--seeds", "1", "--report", "r.html"];
+        let all = prints(&folder, &sweep);
+        let page = std::fs::read_to_string(folder.path().join("r.html")).expect("was written");
+        let commands = commands(&page);
+        assert!(!commands.is_empty());
+        for (point, command) in commands {
+            assert!(command.starts_with(begins), "{command}");
+            let program = env!("CARGO_BIN_EXE_unruffled");
+            let command = command.replacen("unruffled", &format!("'{program}'"), 1);
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-c", &format!("{command} --csv --no-report")]).current_dir(&folder);
+            let output = shell.output().expect("runs");
+            assert!(output.status.success(), "{command}: {output:?}");
+            let again = rows(std::str::from_utf8(&output.stdout).expect("is text"));
+            let expected: Vec<&str> =
+                all.lines().filter(|line| line.starts_with(&format!("{point},"))).collect();
+            let heads = all.lines().next().expect("has heads");
+            assert_eq!(again, rows(&[&[heads], &expected[..]].concat().join("\n")), "{command}");
+            assert_eq!(again.len(), 2, "two senders, one seed");
+        }
+    }
+}

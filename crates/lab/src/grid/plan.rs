@@ -149,13 +149,18 @@ impl Plan {
     }
 
     /// Returns the names of the built-in senders.
-    pub(super) fn named(&self) -> &[String] {
+    pub(crate) fn named(&self) -> &[String] {
         &self.variants
     }
 
     /// Returns the senders with parts from outside the program.
-    pub(super) fn own(&self) -> &[Variant] {
+    pub(crate) fn own(&self) -> &[Variant] {
         &self.own
+    }
+
+    /// Returns the number of seeds.
+    pub(crate) fn seeds(&self) -> u64 {
+        self.seeds
     }
 
     /// Returns the number of runs.
@@ -190,6 +195,12 @@ impl Plan {
         let numbers: Option<Vec<Value>> =
             texts().map(|text| number(&text).map(Value::Number)).collect();
         numbers.unwrap_or_else(|| texts().map(Value::Text).collect())
+    }
+
+    /// Returns the swept keys with their values at a point, as users write them.
+    pub(crate) fn settings(&self, point: usize) -> impl Iterator<Item = (String, String)> {
+        let values = self.points[point].iter().map(|value| plain(value));
+        self.keys.iter().cloned().zip(values)
     }
 
     /// Returns the full name of the sender of a run.

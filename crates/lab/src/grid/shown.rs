@@ -79,11 +79,10 @@ impl Serialize for PointRow<'_> {
 }
 
 impl Sweep {
-    /// Returns the share of each sender in the best mean goodput at each point; none where a run is
+    /// Returns the sum of the goodputs of each sender over its seeds at each point; none where a run is
     /// missing.
-    pub(crate) fn shares(&self) -> Vec<Option<Vec<f64>>> {
+    fn sums(&self) -> Vec<Option<Vec<f64>>> {
         let plan = self.plan();
-        // The sums of goodputs over the runs of each sender.
         let mut points = vec![Some(vec![0.0; plan.variants().count()]); plan.points()];
         self.with_rows(|rows| {
             for (run, row) in rows.iter().enumerate() {
@@ -94,11 +93,25 @@ impl Sweep {
                 });
             }
         });
+        points
+    }
+
+    /// Returns the mean goodput of each sender at each point, in bits per second; none where a run is
+    /// missing.
+    pub(crate) fn goodputs(&self) -> Vec<Option<Vec<f64>>> {
+        let seeds = self.plan().seeds() as f64;
+        let means = |sums: Vec<f64>| sums.into_iter().map(|sum| sum / seeds).collect();
+        self.sums().into_iter().map(|sums| sums.map(means)).collect()
+    }
+
+    /// Returns the share of each sender in the best mean goodput at each point; none where a run is
+    /// missing.
+    pub(crate) fn shares(&self) -> Vec<Option<Vec<f64>>> {
         let share = |sums: Vec<f64>| {
             let best = sums.iter().copied().fold(0.0, f64::max);
             sums.into_iter().map(|sum| if best > 0.0 { sum / best } else { 1.0 }).collect()
         };
-        points.into_iter().map(|sums| sums.map(share)).collect()
+        self.sums().into_iter().map(|sums| sums.map(share)).collect()
     }
 
     /// Returns the standings of the senders, over the points with all runs.

@@ -48,6 +48,7 @@ pub fn gallery(gallery: &Gallery) -> String {
         heads => ["sender", "median %", "10th percentile %", "mean %", "worst %", "worst path"],
         lines => standings.iter().map(line).collect::<Vec<_>>(),
         rows => rows.collect::<Vec<_>>(),
+        names => gallery.paths.iter().map(|path| path.name.clone()).collect::<Vec<_>>(),
         paths => paths.collect::<Vec<_>>(),
     };
     page::page("gallery.html", contents)

@@ -63,7 +63,7 @@ pub const LATE: Ink = ink("late", 0xB57A00, 0xE6AC2E);
 /// Claims that hold, and large shares.
 pub const GOOD: Ink = ink("good", 0x007F5B, 0x2FC79A);
 
-const ROLES: [Ink; 9] = [PAPER, TEXT, MUTED, GRID, SHADE, ALERT, ACCENT, LATE, GOOD];
+pub(super) const ROLES: [Ink; 9] = [PAPER, TEXT, MUTED, GRID, SHADE, ALERT, ACCENT, LATE, GOOD];
 
 /// Returns a style sheet with the custom properties of all roles and of these inks, and with the rules
 /// that replace the attributes of plotters.

@@ -37,6 +37,13 @@ pub const CHARACTER_WIDTH: u32 = 14;
 /// The width to reserve for a character of a name that has something beside it, in drawing units.
 pub const LETTER_WIDTH: i32 = CHARACTER_WIDTH as i32 + 1;
 
+/// The distance from a mark to the edges of its tooltip, in drawing units.
+const REACH: i32 = 13;
+
+/// The distance from a mark that leads elsewhere to the edges around it, in drawing units: 24 pixels are
+/// easy to hit.
+const LINK_REACH: i32 = 24;
+
 /// The tooltips of a drawing.
 #[derive(Debug, Default)]
 pub struct Tips(String);
@@ -58,9 +65,14 @@ impl Tips {
 
     /// Adds a tooltip for the surroundings of a mark.
     pub fn mark(&mut self, (x, y): (i32, i32), text: &str) {
-        /// The distance from the mark to the edges, in drawing units.
-        const REACH: i32 = 13;
         self.add([(x - REACH, y - REACH), (x + REACH, y + REACH)], text);
+    }
+
+    /// Adds a tooltip for the surroundings of a mark, which lead to the element with that identifier.
+    pub fn link(&mut self, (x, y): (i32, i32), text: &str, id: &str) {
+        self.0 += &format!("<a href=\"#{}\" aria-label=\"{}\">", escaped(id), escaped(text));
+        self.add([(x - LINK_REACH, y - LINK_REACH), (x + LINK_REACH, y + LINK_REACH)], text);
+        self.0 += "</a>";
     }
 }
 
@@ -108,13 +120,15 @@ pub fn svg(
     .replace(" \"/>", "\"/>");
     let (width, height) = size;
     let label = escaped(label);
+    // What is within an image cannot be reached by keyboard or screen reader.
+    let role = if tips.0.contains("<a ") { "group" } else { "img" };
     let body = body.trim_end().trim_end_matches("</svg>");
     let tips = match tips.0 {
         tips if tips.is_empty() => tips,
         tips => format!("<g class=\"tips\" fill=\"none\" pointer-events=\"all\">{tips}</g>"),
     };
     format!(
-        "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{label}\">{body}{tips}</svg>"
+        "<svg viewBox=\"0 0 {width} {height}\" role=\"{role}\" aria-label=\"{label}\">{body}{tips}</svg>"
     )
 }
 

@@ -4,9 +4,10 @@ use minijinja::{Value, context};
 
 use super::{figure, numbers};
 use crate::claims::tolerance;
-use crate::experiment::{Claim, Experiment, Kind, Panel};
+use crate::experiment::{Claim, Example, Experiment, Kind, Panel};
 use crate::reproduce::{ClaimOutcome, Count, FigureOutcome, Holds, by_class, summary};
 use unruffled_lab::report::page::{page_of, style};
+use unruffled_lab::report::playground::address;
 
 /// The template of the page.
 const TEMPLATES: [(&str, &str); 1] = [("reproduction.html", include_str!("reproduction.html"))];
@@ -187,6 +188,16 @@ fn panel(experiment: &Experiment, claim: &Claim) -> Option<usize> {
     Some(drawn.fold((first, 0), most).0)
 }
 
+/// Returns the address of the playground with the point in the middle of a figure, and a description of
+/// the point; none for formulae, and for what the page cannot show.
+fn playground(experiment: &Experiment) -> Option<Value> {
+    let Example { scenario, senders, point } = experiment.example().ok().flatten()?;
+    let names: Vec<&str> = senders.iter().map(String::as_str).collect();
+    let shown = [*names.first()?, *names.last()?];
+    let address = address(&scenario.to_toml(&names), &names, shown)?;
+    Some(context! { address, point })
+}
+
 fn of_figure(outcome: &FigureOutcome<'_>) -> Value {
     let experiment = outcome.experiment;
     let beside: Vec<Option<usize>> =
@@ -222,6 +233,7 @@ fn of_figure(outcome: &FigureOutcome<'_>) -> Value {
         assumed => experiment.remarks.assumed.clone(),
         toml => experiment.source.text(),
         scenario => outcome.scenario_toml.as_deref(),
+        playground => playground(experiment),
     }
 }
 

@@ -146,3 +146,59 @@ fn names_that_are_not_in_the_table_have_a_colour() {
     }
     assert!(OTHERS.iter().any(|&(light, _)| of("kernel-vegas").ink.light == light));
 }
+
+/// Returns the text of a file of the web page; none in a crate without the repository.
+fn of_the_page(path: &str) -> Option<String> {
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    let there = web.is_dir();
+    there.then(|| fs::read_to_string(web.join(path)).unwrap_or_else(|e| panic!("{path}: {e}")))
+}
+
+#[test]
+fn the_page_has_the_same_colours() {
+    let Some(text) = of_the_page("src/plots/look.ts") else { return };
+    let part = |from: &str| -> Vec<String> {
+        let part = text.split(&format!("const {from}")).nth(1).expect(from);
+        let lines = part.split("\n}").next().and_then(|part| part.split("\n]").next());
+        let lines = lines.expect("has lines").lines().skip(1);
+        lines.map(|line| line.trim().replace(['\'', ','], "")).collect()
+    };
+    let named = |table: &[(&str, u32, u32)]| -> Vec<String> {
+        let line = |(name, light, dark): &(&str, u32, u32)| {
+            format!("{name}: [0x{light:06x} 0x{dark:06x}]")
+        };
+        table.iter().map(line).collect()
+    };
+    assert_eq!(part("SENDERS"), named(&SENDERS));
+    assert_eq!(part("PARTS"), named(&super::PARTS));
+    let others = OTHERS.iter().map(|(light, dark)| format!("[0x{light:06x} 0x{dark:06x}]"));
+    assert_eq!(part("OTHERS"), others.collect::<Vec<_>>());
+    assert!(text.contains(&format!("const PART_SHARE = {};", super::PART_SHARE_PERCENT)));
+}
+
+#[test]
+fn the_page_has_the_same_inks_in_both_modes() {
+    let Some(text) = of_the_page("src/style.css") else { return };
+    let (light, dark) = text.split_once("[data-theme=\"dark\"]").expect("has two modes");
+    for ink in crate::report::palette::ROLES {
+        for (css, colour) in [(light, ink.light), (dark, ink.dark)] {
+            let value = css.split(&format!("--{}: #", ink.property())).nth(1).expect("is there");
+            let value = value.split(';').next().expect("ends");
+            // `#fff` is `#ffffff`.
+            let twice = |value: &str| value.chars().flat_map(|c| [c, c]).collect::<String>();
+            let value = if value.len() == 3 { twice(value) } else { value.to_owned() };
+            assert_eq!(value, format!("{colour:06x}"), "{ink:?}");
+        }
+    }
+}
+
+#[test]
+fn the_page_has_the_same_version_of_the_plot_library() {
+    let Some(text) = of_the_page("package-lock.json") else { return };
+    let lock: serde_json::Value = serde_json::from_str(&text).expect("is JSON");
+    let version = lock["packages"]["node_modules/uplot"]["version"].as_str().expect("is there");
+    let readme = include_str!("../uplot/README.md");
+    assert!(readme.starts_with(&format!("uPlot {version},")), "{version}: {readme}");
+    let page = include_str!("../capture.html");
+    assert!(page.contains(&format!("uPlot {version},")), "{version}");
+}
