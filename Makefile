@@ -34,8 +34,6 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO_TARGET_DIR := $(if $(filter /%,$(firstword $(TARGET))),$(TARGET),$(CURDIR)/$(TARGET))
 UNRUFFLED := "$(CARGO_TARGET_DIR)"/release/unruffled
-# The same command, built in half the time; its simulations take a tenth longer.
-DEMO := "$(CARGO_TARGET_DIR)"/demo/unruffled
 # The arguments that build the kernel's congestion control. A recipe's shell runs the script, so it sees
 # tools which an earlier rule has installed.
 FEATURES := $$(scripts/features.sh)
@@ -45,18 +43,15 @@ export CARGO PYTHON FUZZ_SECONDS FUZZ_SEED PREFIX DESTDIR SYSCONFDIR PROFILE ARC
 # rules use all cores by themselves.
 .NOTPARALLEL:
 
-.PHONY: demo demo-build demo-race build release-pgo bpf-tools test test-tools lint msrv deny python python-tools \
+.PHONY: demo demo-race build release-pgo bpf-tools test test-tools lint msrv deny python python-tools \
     python-wheel python-test python-lint notebooks fuzz hostile packetdrill packetdrill-tools bench claims \
     validation reproduce reproduce-quick install uninstall packages packages-check \
     python-packages crates-check test-aarch64 site site-tools web web-test
 
-demo: bpf-tools demo-build
-	@$(DEMO) compare --report unruffled-few-late.html
+demo: build
+	@$(UNRUFFLED) compare --report unruffled-few-late.html
 	@echo "The report: file://$(CURDIR)/unruffled-few-late.html"
 	@scripts/demo-race.sh
-
-demo-build:
-	$(CARGO) build --profile demo --locked $(FEATURES)
 
 demo-race:
 	@scripts/demo-race.sh
@@ -70,7 +65,7 @@ release-pgo:
 web:
 	@scripts/web.sh build
 
-web-test: demo-build
+web-test: build
 	@scripts/web.sh test
 
 install:
@@ -100,7 +95,7 @@ bpf-tools:
 	@scripts/bpf-tools.sh
 
 # What other rules have built becomes a part of it: the rustdoc of `make lint`.
-site: site-tools demo-build
+site: site-tools build
 	@scripts/site.sh build
 
 site-tools:
@@ -147,8 +142,8 @@ reproduce: build
 	    --write-verdicts crates/papers/experiments/verdicts.txt
 
 # The list is written anew by: unruffled reproduce --quick --write-check FILE
-reproduce-quick: demo-build
-	$(DEMO) reproduce --quick --no-store --check crates/papers/experiments/quick.txt \
+reproduce-quick: build
+	$(UNRUFFLED) reproduce --quick --no-store --check crates/papers/experiments/quick.txt \
 	    --report "$(CARGO_TARGET_DIR)"/reproduction-quick.html
 
 # HOSTILE=--short is a tenth of it. HOSTILE_PROFILE=dev reuses what `make test` has built, which takes

@@ -2,7 +2,7 @@
 # Races some senders with real packets against this machine's kernel. Where that is not possible, prints
 # what it needs.
 . "$(dirname "$0")/lib.sh"
-unruffled=$target/demo/unruffled
+unruffled=$target/release/unruffled
 race="race half-late --variants unruffled,rack,tcp-pr-sack --duration 15s"
 report=unruffled-race-half-late.html
 # With BPF, the last row is the kernel's own TCP with the congestion control of `unruffled attach`.

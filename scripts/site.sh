@@ -7,7 +7,7 @@
 # target/book has the pages as mdBook reads them: those of docs, and generated ones. rustdoc becomes api/ if
 # it is in target/doc; the page becomes play/ if it is in target/web, or if npm can build it.
 #
-#   UNRUFFLED   the command that writes generated pages (target/demo/unruffled)
+#   UNRUFFLED   the command that writes generated pages (target/release/unruffled)
 . "$(dirname "$0")/lib.sh"
 set -e
 mdbook_version=0.5.4
@@ -24,7 +24,7 @@ tools() {
 
 # Writes the pages that are generated from the code: those of the reference and of the papers.
 generate() {
-    : "${UNRUFFLED:=$target/demo/unruffled}"
+    : "${UNRUFFLED:=$target/release/unruffled}"
     if [ -x scripts/book.sh ] && [ -x "$UNRUFFLED" ]; then
         scripts/book.sh "$UNRUFFLED" "$book"/src
     else

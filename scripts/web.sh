@@ -92,7 +92,7 @@ test)
     has_target && has_node "the engine is not tested" || exit 0
     [ -e "$package"/unruffled_web_bg.wasm ] || build_engine
     [ -e "$target"/web/index.html ] || build_page
-    : "${UNRUFFLED:=$target/demo/unruffled}"
+    : "${UNRUFFLED:=$target/release/unruffled}"
     export UNRUFFLED UNRUFFLED_WEB="$package"
     node --test crates/web/node/
     test_page

@@ -184,4 +184,4 @@ def test_readers_of_arrow_need_no_pyarrow(short, monkeypatch):
 def test_links_of_the_guide_have_targets():
     for target in re.findall(r"\]\(([^)#]+)\)", TEXT):
         if "://" not in target:
-            assert (Path(__file__).parents[2] / "docs" / target).exists(), target
+            assert (Path(__file__).parents[2] / "docs/guide" / target).exists(), target
