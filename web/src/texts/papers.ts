@@ -1,6 +1,6 @@
 /**
  * What to look for in the papers' experiments: the path, what the paper says, and what came out when all
- * its points were redone (docs/reproduction.md). The page shows one point of each.
+ * its points were redone (papers/ of the site). The page shows one point of each.
  */
 
 import type { Sentences } from './watch.ts';

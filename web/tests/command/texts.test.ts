@@ -200,7 +200,7 @@ describe.skipIf(!isThere)('the lessons', () => {
   test('one flow of BBR takes 74 % of a link from five of CUBIC', () => {
     const scenario = join(
       import.meta.dirname,
-      '../../../docs/measurements/bbr-traps/beside-cubic.toml',
+      '../../../docs/measurements/2026-11-28-bbr-traps/beside-cubic.toml',
     );
     const text = run([
       'compare',
