@@ -615,7 +615,8 @@ fn a_full_disk_is_reported() {
 
 /// Returns the scenario in a report.
 fn reported(page: &str) -> String {
-    let (_, rest) = page.split_once("<pre>").expect("holds a scenario");
+    let (_, rest) = page.split_once("<pre").expect("holds a scenario");
+    let (_, rest) = rest.split_once('>').expect("the tag ends");
     let (text, _) = rest.split_once("</pre>").expect("ends");
     let marks = [("&quot;", "\""), ("&#x27;", "'"), ("&#x2f;", "/"), ("&lt;", "<"), ("&gt;", ">")];
     let text = marks.iter().fold(text.to_owned(), |text, (mark, to)| text.replace(mark, to));
