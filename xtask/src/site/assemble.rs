@@ -246,7 +246,8 @@ mod tests {
 
     impl Folder {
         fn new(name: &str, files: &[(&str, &str)]) -> Self {
-            let path = std::env::temp_dir().join(format!("xtask-assemble-{name}-{}", std::process::id()));
+            let path =
+                std::env::temp_dir().join(format!("xtask-assemble-{name}-{}", std::process::id()));
             for (file, text) in files {
                 write(&path.join(file), text).expect("is written");
             }
