@@ -40,7 +40,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
 
 /// Returns the path of `target` as seen from the file `from`, without `.` and `..`; nothing if it lies above
 /// the root. Both have `/`.
-fn resolve(from: &str, target: &str) -> Option<String> {
+pub(crate) fn resolve(from: &str, target: &str) -> Option<String> {
     if target.is_empty() {
         return Some(from.to_owned());
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::Document;
+use crate::site::resolve;
 
 /// Returns the relative links that lead nowhere, as messages. Links to what begins with one of `generated`
 /// are left out.
@@ -45,23 +46,6 @@ fn check_link(
         }
         None => (!root.join(&path).exists()).then_some("no such file"),
     }
-}
-
-/// Returns the path of `file` seen from the page `from`, or nothing if it lies above the root.
-fn resolve(from: &str, file: &str) -> Option<String> {
-    if file.is_empty() {
-        return Some(from.to_owned());
-    }
-    let mut parts: Vec<&str> = from.split('/').collect();
-    parts.pop();
-    for part in file.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()?),
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
 }
 
 #[cfg(test)]
