@@ -52,16 +52,22 @@ const DOCUMENTS: [Document; 5] = [
     Document {
         command: "status",
         about: "One object; with `--watch`, one a line.",
-        file: "crates/cli/src/kernel.rs",
+        file: "crates/cli/src/kernel/status/row.rs",
         root: None,
         more: &[
+            ("version", "String", "Version of the command."),
             ("registered", "bool", "Whether the congestion control is loaded."),
             ("attached", "unruffled_kernel::Attachments", "What is attached, and since when."),
             ("interval_s", "Option<f64>", "Time that the rates cover, in seconds."),
             (
                 "connections",
-                "Vec<unruffled_kernel::status::Connection>",
-                "The connections under the congestion control, those with the highest rate first.",
+                "Vec<Row>",
+                "The connections under the congestion control, as `--sort` has them.",
+            ),
+            (
+                "totals",
+                "Vec<unruffled_kernel::status::Totals>",
+                "Sums, ended connections included.",
             ),
             ("ended", "u64", "Number of connections that ended within the interval."),
             (
