@@ -2,9 +2,12 @@
 
 mod linux;
 mod ns2;
+mod receiver;
+mod stacks;
 
 use unruffled_units::Duration;
 
+pub use receiver::ReceiverConfig;
 pub use ns2::{Duplicates, FastRecovery, Growth, Halving, Ns2Compat, Pipe};
 
 /// The version of IP that carries the segments. Use it for [`Config::wire`].
@@ -185,6 +188,8 @@ pub struct Config {
     pub nagle: bool,
     /// Maximum time for which an acknowledgement waits for a second segment. None sends each at once.
     pub delayed_ack: Option<Duration>,
+    /// What the receiver keeps, reports and discards.
+    pub receiver: ReceiverConfig,
     /// Room for received data, in octets, which is the window that is advertised. A scaled window is
     /// rounded and never shrinks, so up to an eighth more may arrive
     /// ([`Connection::receive_room`](crate::Connection::receive_room)).
@@ -248,6 +253,7 @@ impl Config {
             pacing: false,
             nagle: false,
             delayed_ack: None,
+            receiver: ReceiverConfig::default(),
             receive_buffer: 4 << 20,
             initial_receive_buffer: None,
             timestamps: TimestampConfig { offer: false, paws: None, offset: 0 },

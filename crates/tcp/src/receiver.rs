@@ -3,6 +3,7 @@
 
 mod arrived;
 mod moderation;
+mod packets;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -10,9 +11,12 @@ mod window;
 use unruffled_units::{Duration, Instant};
 
 use crate::Config;
-use crate::observer::{Event, Observer};
+use crate::config::ReceiverConfig;
+use crate::observer::{Event, Ignored, Observer};
+use crate::segment::{Packet, SackBlock};
 use arrived::{Arrived, Room};
 use moderation::Moderation;
+use packets::Packets;
 pub(crate) use window::ReceiveWindow;
 
 /// The receiver. Positions are stream offsets. The fields that every arriving segment needs come
@@ -37,6 +41,9 @@ pub(crate) struct Receiver {
     end: Option<u64>,
     arrived: Arrived,
     delay: Option<Duration>,
+    rules: ReceiverConfig,
+    /// Packet numbers that have arrived, if packets are numbered.
+    packets: Option<Box<Packets>>,
     /// Present if the window grows with what is read.
     moderation: Option<Box<Moderation>>,
 }
@@ -49,6 +56,8 @@ impl Receiver {
             moderation: config
                 .initial_receive_buffer
                 .map(|_| Box::new(Moderation::new(config.mss))),
+            rules: config.receiver,
+            packets: Packets::of(config.receiver),
             ..Self::new(config.receive_buffer, config.mss, config.delayed_ack)
         }
     }
@@ -62,6 +71,8 @@ impl Receiver {
             window: ReceiveWindow::new(buffer, mss),
             moderation: None,
             delay,
+            rules: ReceiverConfig::default(),
+            packets: None,
             last_acknowledged: 0,
             unanswered: 0,
             ack_due: false,
@@ -155,12 +166,15 @@ impl Receiver {
 
     /// Returns the octets allocated for the table of ranges.
     pub(crate) fn table_octets(&self) -> usize {
-        self.arrived.table_octets()
+        self.arrived.table_octets() + self.packets.as_ref().map_or(0, |p| p.table_octets())
     }
 
     /// Frees the unused part of the table.
     pub(crate) fn shrink(&mut self) {
         self.arrived.shrink();
+        if let Some(packets) = &mut self.packets {
+            packets.shrink();
+        }
     }
 
     /// Returns how many octets in order the application has not read.
@@ -253,6 +267,10 @@ impl Receiver {
         observer: &mut impl Observer,
     ) {
         let Some((end, len)) = self.trim(offset, len, fin) else { return };
+        if self.rules.islands.is_some_and(|islands| self.arrived.exceeds(islands, offset, end)) {
+            observer.on_event(now, &Event::Ignored { reason: Ignored::NoIsland });
+            return;
+        }
         let had_hole = self.has_hole();
         let before = self.data_end();
         self.rtx = rtx;
@@ -291,6 +309,9 @@ impl Receiver {
             }
         }
         let whole = !self.arrived.has_hole() && self.arrived.duplicate().is_none();
+        if !self.rules.dsack {
+            self.arrived.clear_duplicate();
+        }
         self.answer(fresh && !had_hole && whole && !fin, now);
     }
 
@@ -332,8 +353,12 @@ impl Receiver {
     #[inline(always)]
     fn answer(&mut self, in_order: bool, now: Instant) {
         self.unanswered += 1;
+        let in_order = match &self.packets {
+            Some(packets) if packets.reports() => packets.in_order(),
+            _ => in_order,
+        };
         match self.delay {
-            Some(delay) if in_order && self.unanswered < 2 => {
+            Some(delay) if in_order && self.unanswered < self.rules.ack_every => {
                 self.ack_deadline = self.ack_deadline.min(now + delay);
             }
             _ => self.ack_due = true,
@@ -343,7 +368,55 @@ impl Receiver {
     /// Calls `push` for the SACK blocks of an acknowledgement, at most `limit`: first a DSACK if
     /// one is due, then ranges, the most recently changed first.
     pub(crate) fn blocks(&self, limit: usize, push: impl FnMut(u64, u64)) {
-        self.arrived.blocks(limit, push);
+        let most = self.rules.reported_ranges.map_or(limit, |most| limit.min(most as usize));
+        self.arrived.blocks(most, push);
+    }
+
+    /// Takes the number of a packet, which must be acknowledged if `answered`. Returns false if the
+    /// packet is discarded.
+    pub(crate) fn accepts(&mut self, packet: Packet, answered: bool, now: Instant) -> bool {
+        let Some(packets) = &mut self.packets else { return true };
+        let accepted = packets.arrive(packet.number(), answered || packet.is_ping(), now);
+        if accepted && packet.is_ping() && !answered {
+            self.answer(true, now);
+        }
+        accepted
+    }
+
+    /// Returns whether acknowledgements have ranges of packet numbers in place of SACK blocks.
+    pub(crate) fn reports_packets(&self) -> bool {
+        self.packets.as_ref().is_some_and(|packets| packets.reports())
+    }
+
+    /// Calls `push` for the ranges of packet numbers that an acknowledgement reports, at most `limit`, if
+    /// there is anything new. Returns whether all fitted in.
+    #[inline(never)]
+    pub(crate) fn report_packets(&mut self, limit: usize, push: impl FnMut(u32, u32)) -> bool {
+        let due = self.ack_due;
+        match &mut self.packets {
+            Some(packets) if due || packets.has_report() => packets.report(limit, push),
+            _ => true,
+        }
+    }
+
+    /// Returns the packet with what the receiver adds to it: how long the acknowledgement was delayed, and
+    /// for one without data whether it asks to be acknowledged.
+    #[inline(never)]
+    pub(crate) fn complete(&mut self, packet: Packet, data: bool, now: Instant) -> Packet {
+        match &mut self.packets {
+            Some(packets) if packets.reports() => {
+                let packet = packet.with_ack_delay(packets.ack_delay(now));
+                if data { packet } else { packets.acknowledgement(packet) }
+            }
+            _ => packet,
+        }
+    }
+
+    /// Takes the ranges of packet numbers that the peer acknowledges.
+    pub(crate) fn on_acknowledged_packets(&mut self, ranges: &[SackBlock]) {
+        if let Some(packets) = &mut self.packets {
+            packets.on_acknowledged(ranges);
+        }
     }
 
     /// Returns how many blocks there are to report.

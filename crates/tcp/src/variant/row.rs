@@ -7,7 +7,8 @@ use crate::parts::detect::Detector;
 use crate::parts::limited_transmit::AnyLimitedTransmit;
 use crate::parts::respond::dsack::Restoration;
 use crate::parts::timer::AnyTimer;
-use crate::sender::{Acks, Lengths, Reduction, tcp_pr};
+use crate::parts::respond::packets;
+use crate::sender::{Acks, Lengths, Reduction, quic, tcp_pr};
 
 /// A published sender. [`ROWS`](super::ROWS) lists all of them.
 pub struct Row {
@@ -27,6 +28,23 @@ pub(super) enum MadeOf {
     Kinds(Kinds),
     /// A version of TCP-PR, which has a machine of its own.
     TcpPr(tcp_pr::Version),
+    /// Kinds of parts of a QUIC stack, which has a machine of its own.
+    Quic(QuicKinds),
+}
+
+/// Kinds of parts of a QUIC stack, and the settings of both ends.
+#[derive(Clone, Copy)]
+pub(super) struct QuicKinds {
+    /// Loss detection.
+    pub(super) detector: Kind<Detector>,
+    /// Response to spurious losses.
+    pub(super) restoration: Kind<packets::Restoration>,
+    /// Congestion control.
+    pub(super) control: Kind<AnyControl>,
+    /// Rules of recovery.
+    pub(super) recovery: quic::Recovery,
+    /// Settings of both ends.
+    pub(super) ends: fn(Config) -> Config,
 }
 
 /// Kinds of parts of a composed sender, and how they work together.
@@ -69,6 +87,7 @@ impl Row {
         match &self.made_of {
             MadeOf::Kinds(Kinds { host: Host::Linux, .. }) => config.as_linux(),
             MadeOf::Kinds(_) | MadeOf::TcpPr(_) => config,
+            MadeOf::Quic(kinds) => (kinds.ends)(config),
         }
     }
 
@@ -90,8 +109,17 @@ impl Row {
         Self { name, about, source, made_of: MadeOf::TcpPr(version) }
     }
 
+    pub(super) const fn quic(
+        name: &'static str,
+        about: &'static str,
+        source: &'static str,
+        kinds: QuicKinds,
+    ) -> Self {
+        Self { name, about, source, made_of: MadeOf::Quic(kinds) }
+    }
+
     /// Returns whether the sender is composed of parts and so takes others. All senders are, except
-    /// those of TCP-PR.
+    /// those of TCP-PR and the QUIC stacks.
     pub fn is_composed(&self) -> bool {
         matches!(self.made_of, MadeOf::Kinds(_))
     }
@@ -101,15 +129,17 @@ impl Row {
         match &self.made_of {
             MadeOf::Kinds(kinds) => kinds.acks == Acks::Sack,
             MadeOf::TcpPr(version) => version.selective,
+            MadeOf::Quic(_) => true,
         }
     }
 
-    /// Returns whether the sender depends on which of two copies arrived, which only the simulator
-    /// reports.
+    /// Returns whether the sender depends on which of two copies arrived, or on packet numbers, which
+    /// only the simulator has.
     pub fn is_for_simulation_only(&self) -> bool {
         match &self.made_of {
             MadeOf::Kinds(kinds) => kinds.lengths == Lengths::Original,
             MadeOf::TcpPr(_) => false,
+            MadeOf::Quic(_) => true,
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The table of senders. Each row lists only the kinds of parts in which it differs from another
 //! row.
 
-use super::row::{Host, Kinds, Row};
+use super::row::{Host, Kinds, QuicKinds, Row};
+use crate::Config;
+use crate::parts::control::cubic::CUBIC;
 use crate::parts::control::linux_cubic::LINUX_CUBIC;
 use crate::parts::control::reno;
 use crate::parts::control::westwood::WESTWOOD;
@@ -12,18 +14,19 @@ use crate::parts::detect::linux_reordering::LINUX_REORDERING;
 use crate::parts::detect::quic::QUIC;
 use crate::parts::detect::td_fr::TD_FR;
 use crate::parts::detect::unruffled::UNRUFFLED;
-use crate::parts::detect::{blanton_allman, ncr, rack, rr};
+use crate::parts::detect::{blanton_allman, ncr, quic_stacks, rack, rr};
 use crate::parts::limited_transmit::dcr::DCR;
 use crate::parts::limited_transmit::every_other::EVERY_OTHER;
 use crate::parts::limited_transmit::ncr as extended;
 use crate::parts::limited_transmit::rfc3042::RFC_3042;
 use crate::parts::limited_transmit::windows::{UNLIMITED, WINDOWS};
 use crate::parts::respond::dsack::{AT_ONCE, DSACK, NONE};
+use crate::parts::respond::packets;
 use crate::parts::timer::linux::LINUX as LINUX_RTO;
 use crate::parts::timer::percentile::PERCENTILE;
 use crate::parts::timer::rfc6298::RFC_6298;
 use crate::parts::timer::wb_rto;
-use crate::sender::{Acks, Lengths, Reduction, tcp_pr};
+use crate::sender::{Acks, Lengths, Reduction, quic, tcp_pr};
 
 const RENO: Kinds = Kinds {
     acks: Acks::Reno,
@@ -63,6 +66,46 @@ const RACK: Kinds = Kinds {
 /// The rules of Linux 6.18 at both ends; `docs/senders/linux.md` names the source file of each.
 const LINUX: Kinds =
     Kinds { control: LINUX_CUBIC, restoration: NONE, timer: LINUX_RTO, host: Host::Linux, ..RACK };
+
+/// quiche with its default CUBIC; `docs/senders/quiche.md` names the source file of each rule.
+const QUICHE: QuicKinds = QuicKinds {
+    detector: quic_stacks::QUICHE,
+    restoration: packets::QUICHE,
+    control: CUBIC,
+    recovery: quic::Recovery {
+        initial_window: Some(10),
+        prr: true,
+        persistent_congestion: false,
+        least: 1.0,
+    },
+    ends: Config::as_quiche,
+};
+
+const NGTCP2: QuicKinds = QuicKinds {
+    detector: quic_stacks::NGTCP2,
+    restoration: packets::NGTCP2,
+    control: CUBIC,
+    recovery: quic::Recovery {
+        initial_window: Some(10),
+        prr: false,
+        persistent_congestion: true,
+        least: 1.0,
+    },
+    ends: Config::as_ngtcp2,
+};
+
+const QUIC_GO: QuicKinds = QuicKinds {
+    detector: quic_stacks::QUIC_GO,
+    restoration: packets::QUIC_GO,
+    control: reno::RENO,
+    recovery: quic::Recovery {
+        initial_window: Some(32),
+        prr: false,
+        persistent_congestion: false,
+        least: 0.001,
+    },
+    ends: Config::as_quic_go,
+};
 
 /// All senders, in the order in which users should meet them.
 pub const ROWS: &[Row] = &[
@@ -252,6 +295,24 @@ pub const ROWS: &[Row] = &[
         "three packets behind, or 9/8 of a round trip old, as QUIC",
         "RFC 9002, section 6.1",
         Kinds { detector: QUIC, limited_transmit: UNLIMITED, probes: true, ..SACK },
+    ),
+    Row::quic(
+        "quiche",
+        "quiche with CUBIC: thresholds grow to 20 packets and 5/4, undo at any spurious loss",
+        "quiche 0.30.0, src/recovery",
+        QUICHE,
+    ),
+    Row::quic(
+        "ngtcp2",
+        "ngtcp2 with CUBIC: half the flight behind, undo when no lost packet is open",
+        "ngtcp2 0.12.1, lib/ngtcp2_rtb.c, lib/ngtcp2_cc.c",
+        NGTCP2,
+    ),
+    Row::quic(
+        "quic-go",
+        "quic-go with Reno: no packet threshold after a spurious loss, undo when all were spurious",
+        "quic-go 0.65.0, internal/ackhandler, internal/congestion",
+        QUIC_GO,
     ),
     Row::composed(
         "unruffled",
