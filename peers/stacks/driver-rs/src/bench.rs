@@ -24,6 +24,8 @@ pub struct Packet {
     pub from: Side,
     /// Its octets, as the stack wrote them.
     pub data: Vec<u8>,
+    /// True if it has arrived before.
+    pub again: bool,
 }
 
 /// What the bench says next.
@@ -97,16 +99,18 @@ impl Bench {
         }
         let mut arrivals = Vec::new();
         for word in words {
-            arrivals.push(self.packet(number(word)?)?.clone());
+            let packet = self.packet(number(word)?)?;
+            arrivals.push(packet.clone());
+            packet.again = true;
         }
         Ok(Step::Run { until, arrivals })
     }
 
-    fn packet(&self, id: u64) -> Result<&Packet, String> {
+    fn packet(&mut self, id: u64) -> Result<&mut Packet, String> {
         let index = id
             .checked_sub(self.first)
             .ok_or_else(|| format!("packet {id} is older than the {KEPT} that are kept"))?;
-        self.packets.get(index as usize).ok_or_else(|| format!("packet {id} has not been sent"))
+        self.packets.get_mut(index as usize).ok_or_else(|| format!("packet {id} has not been sent"))
     }
 
     /// Sends a packet at the current instant; `headers` octets stand before `data` on the path.
@@ -117,7 +121,7 @@ impl Bench {
         };
         self.sent += u64::from(from == Side::Client);
         self.answer.push_str(&format!(" {letter}{}", data.len() + headers));
-        self.packets.push_back(Packet { from, data });
+        self.packets.push_back(Packet { from, data, again: false });
         if self.packets.len() > KEPT {
             self.packets.pop_front();
             self.first += 1;

@@ -3,7 +3,7 @@
 use std::io::{BufReader, stdin, stdout};
 use std::process::ExitCode;
 
-use crate::bench::{Bench, Side, Step};
+use crate::bench::{Bench, Packet, Step};
 use crate::lines::{About, End, Request};
 
 /// Turns at one instant without a packet, after which a stack is taken to hang.
@@ -14,8 +14,8 @@ pub trait Ends: Sized {
     /// Opens both ends at time 0. An error is a request that cannot be served.
     fn open(request: &Request, about: &About) -> Result<Self, String>;
 
-    /// Hands a packet of `from` to the other end.
-    fn deliver(&mut self, now: u64, from: Side, data: Vec<u8>) -> Result<(), String>;
+    /// Hands a packet to the end that did not send it.
+    fn deliver(&mut self, now: u64, packet: Packet) -> Result<(), String>;
 
     /// Lets both ends do what is due at `now`: timers, the application's writes and reads, and
     /// packets, which go to `bench`.
@@ -64,7 +64,7 @@ fn serve(bench: &mut Bench, mut ends: impl Ends) -> Result<(), String> {
     let mut now = 0;
     while let Step::Run { until, arrivals } = bench.step()? {
         for packet in arrivals {
-            ends.deliver(now, packet.from, packet.data)?;
+            ends.deliver(now, packet)?;
         }
         let mut idle = 0;
         loop {
@@ -99,22 +99,23 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
+    use crate::bench::Side;
 
     /// A client that sends a packet of one octet every 10 ns; the server answers none.
     struct Clockwork {
         due: u64,
         received: u64,
+        again: u64,
     }
 
     impl Ends for Clockwork {
         fn open(_: &Request, _: &About) -> Result<Self, String> {
-            let due = 0;
-            let received = 0;
-            Ok(Clockwork { due, received })
+            Ok(Clockwork { due: 0, received: 0, again: 0 })
         }
 
-        fn deliver(&mut self, _: u64, _: Side, data: Vec<u8>) -> Result<(), String> {
-            self.received += data.len() as u64;
+        fn deliver(&mut self, _: u64, packet: Packet) -> Result<(), String> {
+            self.received += packet.data.len() as u64;
+            self.again += u64::from(packet.again);
             Ok(())
         }
 
@@ -135,7 +136,7 @@ mod tests {
         }
 
         fn end(&mut self) -> End {
-            End::default()
+            End { discarded: Some(self.again), ..End::default() }
         }
     }
 
@@ -177,7 +178,7 @@ mod tests {
         let (text, outcome) = answers(lines);
         assert_eq!(outcome, Ok(()));
         let expected = "at 0 0 c29\nat 0 1\nat 4 1\nat 10 1 c29\nat 12 3\n\
-            {\"received\":3,\"sent\":2,\"lost\":0,\"spurious\":null,\"discarded\":null}\n";
+            {\"received\":3,\"sent\":2,\"lost\":0,\"spurious\":null,\"discarded\":1}\n";
         assert_eq!(text, expected);
     }
 
