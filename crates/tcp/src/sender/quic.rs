@@ -14,6 +14,8 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+use std::collections::VecDeque;
+
 use unruffled_units::{Duration, Instant};
 
 pub(crate) use settings::{Composition, Recovery};
@@ -79,8 +81,27 @@ pub(crate) struct Quic {
     /// Packets of the present acknowledgement; empty between two.
     acked: Vec<Sent>,
     spurious: Vec<Sent>,
+    /// What is sent again whatever arrives meanwhile, for stacks that do so: segments, and the first octet and
+    /// the length of each.
+    again: VecDeque<(SegNo, u64, u32)>,
     /// Segments of these, as runs of octets.
     blocks: Vec<(u64, u64)>,
+}
+
+/// The part of the stream that a packet carries.
+#[derive(Clone, Copy, Debug)]
+struct Carried {
+    segment: SegNo,
+    start: u64,
+    len: u32,
+}
+
+impl Carried {
+    /// Returns what a packet with this outstanding segment carries.
+    fn by(stream: &Stream, segment: SegNo) -> Self {
+        let &Entry { start, len, .. } = stream.board.entry(segment);
+        Self { segment, start, len }
+    }
 }
 
 /// Proportional rate reduction (RFC 6937), counted in packets.
@@ -117,6 +138,7 @@ impl Quic {
             marks: Marks::default(),
             acked: Vec::new(),
             spurious: Vec::new(),
+            again: VecDeque::new(),
             blocks: Vec::new(),
         }
     }
@@ -133,18 +155,20 @@ impl Quic {
         self.sent.octets()
             + (self.acked.capacity() + self.spurious.capacity()) * size_of::<Sent>()
             + self.blocks.capacity() * size_of::<(u64, u64)>()
+            + self.again.capacity() * size_of::<(SegNo, u64, u32)>()
     }
 
     /// Memory of an outstanding segment in the tables, in octets. A segment may be in several packets that
     /// are remembered.
     pub(super) const SEGMENT_OCTETS: usize =
-        4 * SentPackets::PACKET_OCTETS + 2 * size_of::<Sent>() + size_of::<(u64, u64)>();
+        4 * (SentPackets::PACKET_OCTETS + size_of::<Sent>() + size_of::<(SegNo, u64, u64)>());
 
     pub(super) fn shrink(&mut self) {
         self.sent.shrink();
         self.acked.shrink_to_fit();
         self.spurious.shrink_to_fit();
         self.blocks.shrink_to_fit();
+        self.again.shrink_to_fit();
     }
 
     pub(super) fn window(&self) -> Window {
@@ -434,7 +458,7 @@ impl Quic {
             }
             self.cuts.count(packet.number);
             self.sent.lose(packet.number, self.cuts.id(), limit, now);
-            self.lose_segment(stream, packet.segment);
+            self.lose_segment(stream, &packet);
             run = match run {
                 Some((first, last)) if last.number + 1 == packet.number => Some((first, packet)),
                 _ => Some((packet, packet)),
@@ -458,7 +482,11 @@ impl Quic {
     }
 
     /// Marks the segment of a lost packet, unless it was delivered by another one.
-    fn lose_segment(&self, stream: &mut Stream, segment: SegNo) {
+    fn lose_segment(&mut self, stream: &mut Stream, packet: &Sent) {
+        let &Sent { segment, start, len, .. } = packet;
+        if !self.rules.cancels {
+            crate::ring::push(&mut self.again, (segment, start, len));
+        }
         if !stream.board.is_delivered(segment) && !stream.board.entry(segment).is_lost() {
             stream.board.mark_lost(segment);
         }
@@ -593,7 +621,7 @@ impl Quic {
     pub(super) fn poll(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
         let flight = f64::from(self.sent.in_flight());
         let more = (self.window.cwnd - flight).max(0.0) + self.prr.more;
-        let (segment, transmission) = if self.probes > 0 {
+        let (carried, transmission) = if self.probes > 0 {
             self.probes -= 1;
             self.probe(stream, now)?
         } else if more >= self.rules.least {
@@ -603,34 +631,42 @@ impl Quic {
         };
         self.prr.out += 1.0;
         self.prr.more = (self.prr.more - 1.0).max(0.0);
-        self.on_sent(stream, segment, now);
+        self.on_sent(stream, carried, now);
         Some(transmission)
     }
 
-    fn on_sent(&mut self, stream: &Stream, segment: SegNo, now: Instant) {
+    fn on_sent(&mut self, stream: &Stream, carried: Carried, now: Instant) {
         let number = stream.last_packet();
-        let &Entry { start, len, .. } = stream.board.entry(segment);
+        let Carried { segment, start, len } = carried;
         self.sent.push(Sent { number, segment, start, len, sent: now, cut: None });
         self.last_sent = now;
         self.arm(stream, now);
     }
 
-    /// Sends a lost segment, or else a new one.
-    fn next(&mut self, stream: &mut Stream, now: Instant) -> Option<(SegNo, Transmission)> {
+    /// Sends what was lost, or else a new segment.
+    fn next(&mut self, stream: &mut Stream, now: Instant) -> Option<(Carried, Transmission)> {
+        if let Some((segment, start, len)) = self.again.pop_front() {
+            let carried = Carried { segment, start, len };
+            if !stream.board.is_delivered(segment) {
+                return Some(self.resend(stream, segment, Cause::FastRetransmit, now));
+            }
+            return Some((carried, stream.send_delivered(start, len, now)));
+        }
         if let Some(segment) = stream.board.next_lost() {
-            return Some((segment, self.resend(stream, segment, Cause::FastRetransmit, now)));
+            return Some(self.resend(stream, segment, Cause::FastRetransmit, now));
         }
         let segment = stream.board.end();
         let len = stream.next_new()?;
-        Some((segment, stream.push_new(len, now)))
+        let transmission = stream.push_new(len, now);
+        Some((Carried::by(stream, segment), transmission))
     }
 
     /// Sends a probe (section 6.2.4): a lost segment, or else the oldest one that is not acknowledged.
-    fn probe(&mut self, stream: &mut Stream, now: Instant) -> Option<(SegNo, Transmission)> {
+    fn probe(&mut self, stream: &mut Stream, now: Instant) -> Option<(Carried, Transmission)> {
         let oldest = self.sent.first_in_flight().map(|packet| packet.segment);
         let oldest = oldest.filter(|&segment| !stream.board.is_delivered(segment));
         match stream.board.next_lost().or(oldest) {
-            Some(segment) => Some((segment, self.resend(stream, segment, Cause::Probe, now))),
+            Some(segment) => Some(self.resend(stream, segment, Cause::Probe, now)),
             None => self.next(stream, now),
         }
     }
@@ -641,22 +677,23 @@ impl Quic {
         segment: SegNo,
         cause: Cause,
         now: Instant,
-    ) -> Transmission {
+    ) -> (Carried, Transmission) {
         let retransmission = Retransmission { under: None, suspected: false };
-        stream.retransmit(segment, cause, retransmission, &mut self.ledger, now)
+        let carried = Carried::by(stream, segment);
+        (carried, stream.retransmit(segment, cause, retransmission, &mut self.ledger, now))
     }
 
     /// Sends the next `len` octets, whatever the window.
     pub(super) fn send_new(&mut self, stream: &mut Stream, len: u64, now: Instant) -> Transmission {
         let segment = stream.board.end();
         let transmission = stream.push_new(len, now);
-        self.on_sent(stream, segment, now);
+        self.on_sent(stream, Carried::by(stream, segment), now);
         transmission
     }
 
     /// Records that the peer accepted the octet of a window probe, which was sent at `sent`.
     pub(super) fn on_window_probe_accepted(&mut self, stream: &Stream, sent: Instant) {
-        self.on_sent(stream, stream.board.end() - 1, sent);
+        self.on_sent(stream, Carried::by(stream, stream.board.end() - 1), sent);
     }
 
     /// Adapts the windows when packets become smaller by the factor `ratio`.
@@ -673,5 +710,6 @@ impl Quic {
 
     fn renumber(&mut self, numbers: &Renumbered) {
         self.sent.renumber(|segment| numbers.first(segment));
+        self.again.clear();
     }
 }

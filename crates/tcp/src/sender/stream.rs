@@ -256,6 +256,13 @@ impl Stream {
         self.transmission(start, len, Some(cause))
     }
 
+    /// Sends octets again that were delivered, because a packet with them was deemed lost before.
+    pub(super) fn send_delivered(&mut self, start: u64, len: u32, now: Instant) -> Transmission {
+        self.last_sent = now;
+        self.packets = self.packets.wrapping_add(1);
+        self.transmission(start, len, Some(Cause::FastRetransmit))
+    }
+
     #[inline]
     fn transmission(&self, offset: u64, len: u32, cause: Option<Cause>) -> Transmission {
         let fin = self.finished && offset == self.written;

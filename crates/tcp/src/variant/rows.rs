@@ -75,6 +75,7 @@ const QUICHE: QuicKinds = QuicKinds {
     recovery: quic::Recovery {
         initial_window: Some(10),
         prr: true,
+        cancels: false,
         persistent_congestion: false,
         least: 1.0,
     },
@@ -88,6 +89,7 @@ const NGTCP2: QuicKinds = QuicKinds {
     recovery: quic::Recovery {
         initial_window: Some(10),
         prr: false,
+        cancels: true,
         persistent_congestion: true,
         least: 1.0,
     },
@@ -97,10 +99,11 @@ const NGTCP2: QuicKinds = QuicKinds {
 const QUIC_GO: QuicKinds = QuicKinds {
     detector: quic_stacks::QUIC_GO,
     restoration: packets::QUIC_GO,
-    control: reno::RENO,
+    control: reno::QUIC_GO,
     recovery: quic::Recovery {
         initial_window: Some(32),
         prr: false,
+        cancels: false,
         persistent_congestion: false,
         least: 0.001,
     },

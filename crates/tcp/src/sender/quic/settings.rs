@@ -15,6 +15,9 @@ pub(crate) struct Recovery {
     pub(crate) prr: bool,
     /// Whether losses over a long time end in the minimum window (RFC 9002, section 7.6).
     pub(crate) persistent_congestion: bool,
+    /// Whether the data of a packet that was deemed lost is not sent again if that packet is acknowledged
+    /// first.
+    pub(crate) cancels: bool,
     /// Room in the window that lets a packet leave, in packets: 1 for a whole one, less for stacks that fill
     /// the window with a part of one or exceed it by that.
     pub(crate) least: f64,
