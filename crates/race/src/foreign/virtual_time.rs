@@ -118,7 +118,7 @@ impl Bench {
         Ok((received, Account::Foreign { totals, path }))
     }
 
-    /// Lets the stack run until it sends, until packets arrive, or until `end`. Tells `delivered` the time and
+    /// Lets the stack run until it sends, until packets arrive, or until `end`. `delivered` receives the time and
     /// the octets received so far.
     fn step(&mut self, end: Instant, delivered: impl FnOnce(Instant, u64)) -> Result<Instant> {
         let until = self.chain.due().map_or(end, |due| due.min(end)).max(self.now);
@@ -159,7 +159,7 @@ mod tests {
                         rate = '10 Mbit/s'\ndelay = '25 ms'\nalternate.every = 2\n\
                         alternate.extra = '20 ms'\nalternate.packets = 'data'\n";
 
-    /// Runs a driver that is a shell script, and returns what it was told. In the script, `$until` and `$ids`
+    /// Runs a driver that is a shell script, and returns the lines that it received. In the script, `$until` and `$ids`
     /// are the words of a step; it answers once for each.
     fn played(name: &str, answers: &str, length: Length) -> (Result<Transferred>, Vec<String>) {
         let log = std::env::temp_dir().join(format!("unruffled-{name}-{}", process::id()));
@@ -184,9 +184,9 @@ mod tests {
         let foreign = Foreign { manifest, control: None, settings: Vec::new() };
         let scenario = Scenario::parse("test", PATH, &[]).expect("is valid");
         let transferred = run(&scenario, &scenario.traffic[0], 1, length, &foreign);
-        let told = fs::read_to_string(&log).unwrap_or_default();
+        let lines = fs::read_to_string(&log).unwrap_or_default();
         let _ = fs::remove_file(&log);
-        (transferred, told.lines().map(|line| line.trim_end().to_owned()).collect())
+        (transferred, lines.lines().map(|line| line.trim_end().to_owned()).collect())
     }
 
     const END: Length = Length::Time(std::time::Duration::from_millis(200));
@@ -197,7 +197,7 @@ mod tests {
         let answers = "case $n in 1) echo at 0 0 c1250 c1250 c1250;; \
                        2) echo at $until 0 s125;; 3) echo at $until 1200;; \
                        *) echo at $until 1200;; esac";
-        let (transferred, told) = played("order", answers, END);
+        let (transferred, lines) = played("order", answers, END);
         let expected = [
             // Nothing is on the path.
             "run 200000000",
@@ -209,7 +209,7 @@ mod tests {
             "run 200000000 3",
             "end",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(lines, expected);
         let transferred = transferred.expect("ends");
         assert_eq!(transferred.received.octets, 1200);
         assert_eq!(transferred.received.last, std::time::Duration::from_millis(28));
@@ -222,9 +222,9 @@ mod tests {
     fn a_transfer_of_octets_ends_when_they_have_arrived() {
         let answers = "case $n in 1) echo at 0 0 c1250;; 3) echo at $until 1200;; \
                        *) echo at $until 0;; esac";
-        let (transferred, told) = played("octets", answers, Length::Bytes(1200));
+        let (transferred, lines) = played("octets", answers, Length::Bytes(1200));
         // Without anything on the path, the transfer would fail 120 s after the last octet.
-        assert_eq!(told, ["run 120000000000", "run 26000000", "run 120000000000 0", "end"]);
+        assert_eq!(lines, ["run 120000000000", "run 26000000", "run 120000000000 0", "end"]);
         assert_eq!(transferred.expect("ends").received.complete, true);
     }
 
