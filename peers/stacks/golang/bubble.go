@@ -21,6 +21,11 @@ type Race struct {
 	// Client and Server are the two ends of the path.
 	Client, Server *Conn
 
+	// Arrives, if set, sees every packet that arrives at the server for the first time.
+	Arrives func(data []byte)
+	// Leaves, if set, sees every packet of the client.
+	Leaves func(data []byte)
+
 	started  time.Time
 	received atomic.Int64
 	sent     int64 // by the client
@@ -33,9 +38,10 @@ type Race struct {
 }
 
 type packet struct {
-	data []byte
-	to   *Conn
-	from *Conn
+	data    []byte
+	to      *Conn
+	from    *Conn
+	arrived bool
 }
 
 // Ends gives what the stack itself counted. It is asked once, at the end.
@@ -110,6 +116,10 @@ func (r *Race) run(text string, ids []string) {
 			Fail("packet %s: expected one of the last %d of %d", text, len(r.packets), r.count)
 		}
 		packet := &r.packets[id%uint64(len(r.packets))]
+		if !packet.arrived && packet.to == r.Server && r.Arrives != nil {
+			r.Arrives(packet.data)
+		}
+		packet.arrived = true
 		packet.to.arrive(packet)
 	}
 	synctest.Wait()
@@ -154,6 +164,9 @@ func (r *Race) send(from *Conn, data []byte) {
 	r.count++
 	if from == r.Client {
 		r.sent++
+		if r.Leaves != nil {
+			r.Leaves(data)
+		}
 	}
 	r.fresh.WriteString(from.mark)
 	r.fresh.WriteString(strconv.Itoa(len(data) + from.header))

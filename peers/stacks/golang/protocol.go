@@ -16,9 +16,9 @@ import (
 // A Stack is what a driver says about itself.
 type Stack struct {
 	Name string
-	// Module is the stack's module, whose version the manifest names.
-	Module string
-	About  string
+	// Title is the stack's name in the manifest, before its version.
+	Title string
+	About string
 	// Time is "virtual", "udp" or "tun".
 	Time string
 	// Controls holds the names of the congestion controls; the first is the stack's default.
@@ -61,9 +61,9 @@ type End struct {
 // The linker sets it: a test binary does not know the versions of its modules.
 var version = "unknown"
 
-// Version gives the module's last path element and its version, as `quic-go 0.65.0`.
+// Version gives the stack's title and its version, as `quic-go 0.65.0`.
 func (s *Stack) Version() string {
-	return s.Module[strings.LastIndex(s.Module, "/")+1:] + " " + strings.TrimPrefix(version, "v")
+	return s.Title + " " + strings.TrimPrefix(version, "v")
 }
 
 // Manifest gives the text of stack.toml.

@@ -15,7 +15,7 @@ import (
 
 var stack = golang.Stack{
 	Name:     "quic-go",
-	Module:   "github.com/quic-go/quic-go",
+	Title:    "quic-go",
 	About:    "QUIC in Go; nothing of its loss detection, pacing or congestion control can be set",
 	Time:     "virtual",
 	Controls: []string{"reno"},
