@@ -21,8 +21,6 @@ type Race struct {
 	// Client and Server are the two ends of the path.
 	Client, Server *Conn
 
-	// Arrives, if set, sees every packet that arrives at the server for the first time.
-	Arrives func(data []byte)
 	// Leaves, if set, sees every packet of the client.
 	Leaves func(data []byte)
 
@@ -116,8 +114,8 @@ func (r *Race) run(text string, ids []string) {
 			Fail("packet %s: expected one of the last %d of %d", text, len(r.packets), r.count)
 		}
 		packet := &r.packets[id%uint64(len(r.packets))]
-		if !packet.arrived && packet.to == r.Server && r.Arrives != nil {
-			r.Arrives(packet.data)
+		if !packet.arrived && packet.to.Arrives != nil {
+			packet.to.Arrives(packet.data)
 		}
 		packet.arrived = true
 		packet.to.arrive(packet)

@@ -10,6 +10,9 @@ import (
 
 // A Conn is one end of the path: a net.PacketConn in memory, with one peer.
 type Conn struct {
+	// Arrives, if set, sees every packet that arrives here for the first time.
+	Arrives func(data []byte)
+
 	race   *Race
 	peer   *Conn
 	mark   string // " c" or " s"
