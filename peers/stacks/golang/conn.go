@@ -10,36 +10,42 @@ import (
 
 // A Conn is one end of the path: a net.PacketConn in memory, with one peer.
 type Conn struct {
-	// Arrives, if set, sees every packet that arrives here for the first time.
-	Arrives func(data []byte)
-
-	race   *Race
-	peer   *Conn
-	mark   string // " c" or " s"
-	header int
-	local  *net.UDPAddr
+	race     *Race
+	isClient bool
+	header   int
+	local    net.Addr
+	remote   net.Addr
+	wake     chan struct{}
 
 	mutex    sync.Mutex
 	changed  *sync.Cond
-	arrived  []*packet
+	arrived  [][]byte
 	deadline time.Time
 	alarm    *time.Timer
 	closed   bool
 }
 
-func (r *Race) conns(header int) (client, server *Conn) {
-	client = &Conn{race: r, mark: " c", header: header, local: &net.UDPAddr{IP: net.IPv4(10, 0, 0, 1).To4(), Port: 40000}}
-	server = &Conn{race: r, mark: " s", header: header, local: &net.UDPAddr{IP: net.IPv4(10, 0, 0, 2).To4(), Port: 443}}
-	client.peer, server.peer = server, client
-	client.changed, server.changed = sync.NewCond(&client.mutex), sync.NewCond(&server.mutex)
-	return client, server
+// conns makes the two ends. `wake` gets something whenever a packet is sent.
+func (r *Race) conns(header int, wake chan struct{}) {
+	client := &net.UDPAddr{IP: net.IPv4(10, 0, 0, 1).To4(), Port: 40000}
+	server := &net.UDPAddr{IP: net.IPv4(10, 0, 0, 2).To4(), Port: 443}
+	r.Client = &Conn{race: r, header: header, wake: wake, isClient: true, local: client, remote: server}
+	r.Server = &Conn{race: r, header: header, wake: wake, local: server, remote: client}
+	for _, end := range []*Conn{r.Client, r.Server} {
+		end.changed = sync.NewCond(&end.mutex)
+	}
+	r.deliver = func(fromClient bool, data []byte) {
+		if fromClient {
+			r.Server.arrive(data)
+		} else {
+			r.Client.arrive(data)
+		}
+	}
 }
 
-func (c *Conn) arrive(packet *packet) {
-	// The packet stays where it is while 65,536 others are sent, which is longer than it waits here.
-	held := *packet
+func (c *Conn) arrive(data []byte) {
 	c.mutex.Lock()
-	c.arrived = append(c.arrived, &held)
+	c.arrived = append(c.arrived, data)
 	c.mutex.Unlock()
 	c.changed.Broadcast()
 }
@@ -55,9 +61,9 @@ func (c *Conn) ReadFrom(buffer []byte) (int, net.Addr, error) {
 		case !c.deadline.IsZero() && !time.Now().Before(c.deadline):
 			return 0, nil, os.ErrDeadlineExceeded
 		case len(c.arrived) > 0:
-			packet := c.arrived[0]
+			data := c.arrived[0]
 			c.arrived = c.arrived[1:]
-			return copy(buffer, packet.data), packet.from.local, nil
+			return copy(buffer, data), c.remote, nil
 		}
 		c.changed.Wait()
 	}
@@ -68,7 +74,11 @@ func (c *Conn) WriteTo(data []byte, _ net.Addr) (int, error) {
 	if len(data)+c.header > c.race.Request.MTU {
 		return 0, syscall.EMSGSIZE
 	}
-	c.race.send(c, data)
+	c.race.Send(c.isClient, data, c.header)
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
 	return len(data), nil
 }
 
@@ -85,7 +95,7 @@ func (c *Conn) Write(data []byte) (int, error) { return c.WriteTo(data, nil) }
 func (c *Conn) LocalAddr() net.Addr { return c.local }
 
 // RemoteAddr gives the address of the other end.
-func (c *Conn) RemoteAddr() net.Addr { return c.peer.local }
+func (c *Conn) RemoteAddr() net.Addr { return c.remote }
 
 // Close wakes who reads.
 func (c *Conn) Close() error {

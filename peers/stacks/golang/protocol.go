@@ -66,13 +66,17 @@ func (s *Stack) Version() string {
 	return s.Title + " " + strings.TrimPrefix(version, "v")
 }
 
-// Manifest gives the text of stack.toml.
-func (s *Stack) Manifest() string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "name = %q\nversion = %q\nabout = %q\ntime = %q\n", s.Name, s.Version(), s.About, s.Time)
-	fmt.Fprintf(&text, "controls = %s\nsettings = %s\n", list(s.Controls), list(s.Settings))
-	fmt.Fprintf(&text, "command = [%q]\n", "./"+s.Name)
-	return text.String()
+// MaybeManifest prints stack.toml and ends, if `manifest` is the only argument.
+func (s *Stack) MaybeManifest() {
+	if len(os.Args) != 2 || os.Args[1] != "manifest" {
+		return
+	}
+	text := &strings.Builder{}
+	fmt.Fprintf(text, "name = %q\nversion = %q\nabout = %q\ntime = %q\n", s.Name, s.Version(), s.About, s.Time)
+	fmt.Fprintf(text, "controls = %s\nsettings = %s\n", list(s.Controls), list(s.Settings))
+	fmt.Fprintf(text, "command = [%q]\n", "./"+s.Name)
+	os.Stdout.WriteString(text.String())
+	os.Exit(0)
 }
 
 func list(names []string) string {

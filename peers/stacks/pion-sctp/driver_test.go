@@ -38,7 +38,7 @@ var generator randutil.MathRandomGenerator
 func begin(race *golang.Race) golang.Ends {
 	generator = randutil.NewMathRandomGenerator()
 	counts := newCounts()
-	race.Leaves, race.Client.Arrives = counts.leaves, counts.answered
+	race.ClientSends, race.ClientGets = counts.leaves, counts.answered
 	shared := options(race.Request)
 	go receive(race, shared)
 	go send(race, shared)

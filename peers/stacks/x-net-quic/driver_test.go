@@ -29,7 +29,7 @@ func TestRace(t *testing.T) { golang.Virtual(t, &stack, 28, begin) }
 func begin(race *golang.Race) golang.Ends {
 	serverTLS, clientTLS := golang.TLS()
 	counts := &counts{}
-	race.Leaves, race.Server.Arrives = counts.leaves, counts.arrives
+	race.ClientSends, race.ServerGets = counts.leaves, counts.arrives
 	server, err := quic.NewEndpoint(race.Server, config(race, serverTLS, counts.server))
 	if err != nil {
 		golang.Fail("the server's endpoint: %v", err)
