@@ -25,24 +25,6 @@ type Conn struct {
 	closed   bool
 }
 
-// conns makes the two ends. `wake` gets something whenever a packet is sent.
-func (r *Race) conns(header int, wake chan struct{}) {
-	client := &net.UDPAddr{IP: net.IPv4(10, 0, 0, 1).To4(), Port: 40000}
-	server := &net.UDPAddr{IP: net.IPv4(10, 0, 0, 2).To4(), Port: 443}
-	r.Client = &Conn{race: r, header: header, wake: wake, isClient: true, local: client, remote: server}
-	r.Server = &Conn{race: r, header: header, wake: wake, local: server, remote: client}
-	for _, end := range []*Conn{r.Client, r.Server} {
-		end.changed = sync.NewCond(&end.mutex)
-	}
-	r.deliver = func(fromClient bool, data []byte) {
-		if fromClient {
-			r.Server.arrive(data)
-		} else {
-			r.Client.arrive(data)
-		}
-	}
-}
-
 func (c *Conn) arrive(data []byte) {
 	c.mutex.Lock()
 	c.arrived = append(c.arrived, data)

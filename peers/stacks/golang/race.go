@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,12 +21,7 @@ type Race struct {
 	// ClientSends, ClientGets and ServerGets, if set, see the packets: those that arrive, for the first time.
 	ClientSends, ClientGets, ServerGets func(data []byte)
 
-	now     func() time.Duration
-	deliver func(fromClient bool, data []byte)
-	// pass handles what has arrived, and lets time pass until `until`, or until something is sent.
-	pass func(until time.Duration)
-	// settle waits until nothing more happens at this instant.
-	settle func()
+	world World
 
 	received atomic.Int64
 	sent     int64 // by the client
@@ -36,20 +32,52 @@ type Race struct {
 	fresh   strings.Builder
 }
 
+// A World is the two ends and their clock.
+type World interface {
+	// Now gives the time since the start.
+	Now() time.Duration
+	// Deliver hands over a packet that arrives.
+	Deliver(fromClient bool, data []byte)
+	// Pass handles what has arrived, and lets time pass until `until`, or until something is sent.
+	Pass(until time.Duration)
+	// Settle waits until nothing more happens at this instant.
+	Settle()
+	// End gives what the stack itself counted. It is asked once, at the end.
+	End() End
+}
+
 type packet struct {
 	data       []byte
 	fromClient bool
 	arrived    bool
 }
 
-// Ends gives what the stack itself counted. It is asked once, at the end.
-type Ends func() End
-
 // Quiet makes runs repeat: one goroutine at a time, and garbage collected only between two answers.
 func Quiet() {
 	runtime.GOMAXPROCS(1)
 	runtime.MemProfileRate = 0
 	debug.SetGCPercent(-1)
+}
+
+// Virtual races in a world that keeps its own time.
+func (s *Stack) Virtual(begin func(*Race) World) {
+	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
+	race := &Race{Request: s.ReadRequest(lines)}
+	race.world = begin(race)
+	s.Ready(race.Request)
+	race.serve(lines)
+}
+
+var runnable = []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}}
+
+// Settle waits until no other goroutine has anything to do.
+func Settle() {
+	for {
+		runtime.Gosched()
+		if metrics.Read(runnable); runnable[0].Value.Uint64() == 0 {
+			return
+		}
+	}
 }
 
 // Received counts octets that the receiving application has read.
@@ -82,8 +110,8 @@ func (r *Race) HasSent() bool {
 }
 
 // serve answers the bench until it writes `end`.
-func (r *Race) serve(lines *bufio.Reader, ends Ends) {
-	collected := r.now()
+func (r *Race) serve(lines *bufio.Reader) {
+	collected := r.world.Now()
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
@@ -94,34 +122,34 @@ func (r *Race) serve(lines *bufio.Reader, ends Ends) {
 		case words[0] == "run" && len(words) >= 2:
 			r.run(words[1], words[2:])
 		case words[0] == "end" && len(words) == 1:
-			end := ends()
+			end := r.world.End()
 			end.Received = r.received.Load()
 			end.Sent = r.sent
 			Finish(end)
 		default:
 			Fail("%q: expected `run UNTIL [ID…]` or `end`", line)
 		}
-		if r.now()-collected >= time.Second {
+		if r.world.Now()-collected >= time.Second {
 			runtime.GC()
-			r.settle()
-			collected = r.now()
+			r.world.Settle()
+			collected = r.world.Now()
 		}
 	}
 }
 
 func (r *Race) run(text string, ids []string) {
 	until, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || time.Duration(until) < r.now() {
-		Fail("run %s: expected a time from %d on", text, r.now())
+	if err != nil || time.Duration(until) < r.world.Now() {
+		Fail("run %s: expected a time from %d on", text, r.world.Now())
 	}
 	for _, text := range ids {
 		r.arrive(text)
 	}
-	r.pass(time.Duration(until))
+	r.world.Pass(time.Duration(until))
 	r.mutex.Lock()
 	answer := make([]byte, 0, 64+r.fresh.Len())
 	answer = append(answer, "at "...)
-	answer = strconv.AppendInt(answer, int64(r.now()), 10)
+	answer = strconv.AppendInt(answer, int64(r.world.Now()), 10)
 	answer = append(answer, ' ')
 	answer = strconv.AppendInt(answer, r.received.Load(), 10)
 	answer = append(answer, r.fresh.String()...)
@@ -148,5 +176,5 @@ func (r *Race) arrive(text string) {
 			gets(packet.data)
 		}
 	}
-	r.deliver(packet.fromClient, packet.data)
+	r.world.Deliver(packet.fromClient, packet.data)
 }

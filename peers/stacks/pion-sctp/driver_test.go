@@ -35,7 +35,7 @@ func TestRace(t *testing.T) { golang.Virtual(t, &stack, 28, begin) }
 //go:linkname generator github.com/pion/sctp.globalMathRandomGenerator
 var generator randutil.MathRandomGenerator
 
-func begin(race *golang.Race) golang.Ends {
+func begin(race *golang.Race) func() golang.End {
 	generator = randutil.NewMathRandomGenerator()
 	counts := newCounts()
 	race.ClientSends, race.ClientGets = counts.leaves, counts.answered

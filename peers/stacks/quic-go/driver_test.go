@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { golang.Main(m, &stack) }
 
 func TestRace(t *testing.T) { golang.Virtual(t, &stack, 28, begin) }
 
-func begin(race *golang.Race) golang.Ends {
+func begin(race *golang.Race) func() golang.End {
 	serverTLS, clientTLS := golang.TLS()
 	counts := &counts{had: map[int64]bool{}}
 	listener, err := (&quic.Transport{Conn: newConn(race.Server)}).Listen(serverTLS, config(race, counts.server))

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { golang.Main(m, &stack) }
 
 func TestRace(t *testing.T) { golang.Virtual(t, &stack, 28, begin) }
 
-func begin(race *golang.Race) golang.Ends {
+func begin(race *golang.Race) func() golang.End {
 	serverTLS, clientTLS := golang.TLS()
 	counts := &counts{}
 	race.ClientSends, race.ServerGets = counts.leaves, counts.arrives
