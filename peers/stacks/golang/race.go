@@ -18,8 +18,9 @@ type Race struct {
 	Request *Request
 	// Client and Server are the two ends of the path, for a stack that takes a net.PacketConn.
 	Client, Server *Conn
-	// ClientSends, ClientGets and ServerGets, if set, see the packets: those that arrive, for the first time.
-	ClientSends, ClientGets, ServerGets func(data []byte)
+	// ClientSends and ServerGets, if set, see the packets of the client: when they are sent, and when they arrive for
+	// the first time.
+	ClientSends, ServerGets func(data []byte)
 
 	world World
 
@@ -169,11 +170,8 @@ func (r *Race) arrive(text string) {
 	packet := &r.packets[id%uint64(len(r.packets))]
 	if !packet.arrived {
 		packet.arrived = true
-		if gets := r.ServerGets; packet.fromClient && gets != nil {
-			gets(packet.data)
-		}
-		if gets := r.ClientGets; !packet.fromClient && gets != nil {
-			gets(packet.data)
+		if packet.fromClient && r.ServerGets != nil {
+			r.ServerGets(packet.data)
 		}
 	}
 	r.world.Deliver(packet.fromClient, packet.data)

@@ -6,10 +6,10 @@ import (
 	"unruffled/peers/stacks/golang"
 )
 
-// counts is read from the packets, which are in clear: the stack keeps its own counts to itself. All goroutines of a
-// race run one at a time.
+// counts is read from the packets, which are in clear: the stack keeps its own counts to itself. It cannot know which
+// losses were spurious, since its receiver reports no duplicates. All goroutines of a race run one at a time.
 type counts struct {
-	lost, spurious int64
+	lost int64
 	// sent holds how often each chunk of data was sent, by its TSN.
 	sent map[uint32]int
 }
@@ -19,7 +19,6 @@ func newCounts() *counts { return &counts{sent: map[uint32]int{}} }
 // The types of chunks, RFC 9260, section 3.2, and RFC 8260, section 2.1.
 const (
 	data  = 0
-	sack  = 3
 	iData = 64
 )
 
@@ -30,24 +29,6 @@ func (c *counts) leaves(packet []byte) {
 			tsn := binary.BigEndian.Uint32(body)
 			if c.sent[tsn]++; c.sent[tsn] > 1 {
 				c.lost++
-			}
-		}
-	})
-}
-
-// answered counts the chunks that the server says it had twice, and that the client had sent twice.
-func (c *counts) answered(packet []byte) {
-	chunks(packet, func(kind byte, body []byte) {
-		if kind != sack || len(body) < 12 {
-			return
-		}
-		gaps, twice := int(binary.BigEndian.Uint16(body[8:])), int(binary.BigEndian.Uint16(body[10:]))
-		for i := range twice {
-			if at := 12 + 4*gaps + 4*i; at+4 <= len(body) {
-				if tsn := binary.BigEndian.Uint32(body[at:]); c.sent[tsn] > 1 {
-					c.sent[tsn]--
-					c.spurious++
-				}
 			}
 		}
 	})
@@ -65,4 +46,4 @@ func chunks(packet []byte, each func(kind byte, body []byte)) {
 	}
 }
 
-func (c *counts) end() golang.End { return golang.End{Lost: c.lost, Spurious: &c.spurious} }
+func (c *counts) end() golang.End { return golang.End{Lost: c.lost} }

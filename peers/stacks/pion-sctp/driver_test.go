@@ -38,7 +38,7 @@ var generator randutil.MathRandomGenerator
 func begin(race *golang.Race) func() golang.End {
 	generator = randutil.NewMathRandomGenerator()
 	counts := newCounts()
-	race.ClientSends, race.ClientGets = counts.leaves, counts.answered
+	race.ClientSends = counts.leaves
 	shared := options(race.Request)
 	go receive(race, shared)
 	go send(race, shared)
