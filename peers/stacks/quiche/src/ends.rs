@@ -15,6 +15,7 @@ pub const SETTINGS: &[&str] = &[
     "enable_hystart",
     "enable_pacing",
     "max_send_udp_payload_size",
+    "send_capacity_factor",
 ];
 
 /// Octets that may be sent before they are read: 100 Mb/s over 300 ms, twice.
@@ -199,8 +200,14 @@ impl Quiche {
         }
         let mut any = false;
         loop {
-            let left = self.octets - self.written;
-            let room = usize::try_from(left).unwrap_or(usize::MAX).min(CHUNK);
+            // A stream comes into being with its first octets.
+            let takes = match self.client.connection.stream_capacity(STREAM) {
+                Ok(takes) => takes,
+                Err(Error::InvalidStreamState(_)) => 1,
+                Err(error) => return Err(format!("stream_capacity: {error:?}")),
+            };
+            let left = usize::try_from(self.octets - self.written).unwrap_or(usize::MAX);
+            let room = left.min(takes).min(CHUNK);
             if room == 0 {
                 return Ok(any);
             }
@@ -241,6 +248,12 @@ fn settings(request: &Request, config: &mut Config) -> Result<(), String> {
     }
     if let Some(on) = request.setting("enable_pacing", switch)? {
         config.enable_pacing(on);
+    }
+    if let Some(factor) = request.setting::<f64>("send_capacity_factor", "a number")? {
+        if !(1.0..=100.0).contains(&factor) {
+            return Err(format!("setting \"send_capacity_factor\": {factor}: expected 1 to 100"));
+        }
+        config.set_send_capacity_factor(factor);
     }
     let most = request.mtu - IP_UDP;
     config.set_max_recv_udp_payload_size(most);
