@@ -38,13 +38,23 @@ struct Peer {
     other: SocketAddr,
     /// With the time that the pacer gave them, as a socket with `SO_TXTIME` keeps them.
     paced: VecDeque<(Instant, Vec<u8>)>,
+    /// When it may write the next one.
+    resumes: Option<Instant>,
 }
 
 impl Peer {
-    /// Lets the connection write what it may; true if that is anything.
-    fn send(&mut self, room: &mut [u8]) -> Result<bool, String> {
+    /// Lets the connection write what it may; true if that is anything. As tokio-quiche does it,
+    /// packets are written ahead of their time by no more than the connection names.
+    fn send(&mut self, now: Instant, room: &mut [u8]) -> Result<bool, String> {
         let mut any = false;
         loop {
+            let ahead = self.connection.max_release_into_future();
+            let release = self.connection.get_next_release_time();
+            let next = release.and_then(|release| release.time(now)).map(|at| at - ahead);
+            self.resumes = next.filter(|&next| next > now);
+            if self.resumes.is_some() {
+                return Ok(any);
+            }
             match self.connection.send(room) {
                 Ok((length, info)) => {
                     self.paced.push_back((info.at, room[..length].to_vec()));
@@ -59,7 +69,8 @@ impl Peer {
     /// When the connection or a packet is due.
     fn due(&self) -> Option<Instant> {
         let packet = self.paced.front().map(|(at, _)| *at);
-        packet.into_iter().chain(self.connection.timeout_instant()).min()
+        let timer = self.connection.timeout_instant();
+        packet.into_iter().chain(timer).chain(self.resumes).min()
     }
 }
 
@@ -116,6 +127,7 @@ impl Ends for Quiche {
             address,
             other,
             paced: VecDeque::new(),
+            resumes: None,
         };
         Ok(Quiche {
             start: Instant::now(),
@@ -158,8 +170,8 @@ impl Ends for Quiche {
             }
         }
         self.read()?;
-        self.server.send(&mut self.room)?;
-        while self.write()? | self.client.send(&mut self.room)? {}
+        self.server.send(now, &mut self.room)?;
+        while self.write()? | self.client.send(now, &mut self.room)? {}
         for (side, peer) in [(Side::Client, &mut self.client), (Side::Server, &mut self.server)] {
             while let Some((_, data)) = peer.paced.pop_front_if(|(at, _)| *at <= now) {
                 bench.send(side, data, IP_UDP);
