@@ -35,6 +35,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "NAMES", conflicts_with = "reverse")]
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     variants: Vec<String>,
+    /// Foreign stacks to run, each with its own receiver: quinn, quinn+bbr, quinn:packet_threshold=10;
+    /// `make stacks` builds their drivers (peers/stacks)
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    stack: Vec<String>,
+    /// Folder of the drivers of foreign stacks
+    #[arg(long, value_name = "FOLDER", default_value = "target/stacks")]
+    stacks: PathBuf,
     /// Let the kernel send to our stack, instead of any sender to the kernel
     #[arg(long)]
     reverse: bool,
@@ -259,6 +267,8 @@ fn competitors(
         set: &arguments.set,
         kernels: &arguments.kernel,
         variants: &arguments.variants,
+        stacks: &arguments.stack,
+        drivers: &arguments.stacks,
         together: arguments.together,
         reverse: arguments.reverse,
         resequence: arguments.resequence.is_some(),

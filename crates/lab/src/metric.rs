@@ -344,6 +344,28 @@ pub(crate) const FRAGMENT_DROPS: Metric = Metric {
 /// The metrics that follow these in JSON and CSV where the far end of a link may drop packets.
 pub const EXIT_METRICS: [Metric; 3] = [REPLAY_DROPS, RANGE_DROPS, FRAGMENT_DROPS];
 
+/// Packets that a foreign stack declared lost, or segments that it sent again, although they arrived.
+pub(crate) const SPURIOUS_RETRANSMITS: Metric = Metric {
+    name: "spurious_retransmits",
+    short: "spurious",
+    heading: "of\u{a0}these spurious",
+    unit: Unit::Times,
+    extract: Extract::OptionalCount(|row| Some(row.flow.stack?.spurious_retransmits)),
+};
+
+/// Packets that arrived and that a foreign stack dropped as duplicates or as too old, although it had not
+/// had them.
+pub(crate) const DISCARDED: Metric = Metric {
+    name: "discarded",
+    short: "discarded",
+    heading: "Discarded on arrival",
+    unit: Unit::Times,
+    extract: Extract::OptionalCount(|row| row.flow.stack?.discarded),
+};
+
+/// The metrics that follow these in JSON and CSV where a foreign stack sends.
+pub const STACK_METRICS: [Metric; 2] = [SPURIOUS_RETRANSMITS, DISCARDED];
+
 /// The metrics of a [`RunRow`], in the order of its fields in JSON and CSV.
 pub const METRICS: [Metric; 17] = [
     DURATION,
@@ -368,14 +390,16 @@ pub const METRICS: [Metric; 17] = [
 /// Returns the metrics of these rows: [`METRICS`], and those that any of the rows has. They are the columns
 /// of CSV and of tables in Python.
 pub fn metrics<'a>(rows: impl IntoIterator<Item = &'a RunRow>) -> Vec<Metric> {
-    let (mut has_ecn, mut has_exits) = (false, false);
+    let (mut has_ecn, mut has_exits, mut has_stack) = (false, false, false);
     for row in rows {
         has_ecn |= row.flow.ecn.is_some();
         has_exits |= row.flow.exits.is_some();
+        has_stack |= row.flow.stack.is_some();
     }
     let ecn = if has_ecn { &ECN_METRICS[..] } else { &[] };
     let exits = if has_exits { &EXIT_METRICS[..] } else { &[] };
-    METRICS.iter().chain(ecn).chain(exits).copied().collect()
+    let stack = if has_stack { &STACK_METRICS[..] } else { &[] };
+    METRICS.iter().chain(ecn).chain(exits).chain(stack).copied().collect()
 }
 
 impl Serialize for RunRow {

@@ -28,6 +28,16 @@ pub struct VariantRuns {
     pub records: Vec<RunRecord>,
 }
 
+impl VariantRuns {
+    /// Adds a run. The trace of the first one is kept.
+    pub fn add(&mut self, row: RunRow, trace: Trace) {
+        if self.rows.is_empty() {
+            self.trace = trace;
+        }
+        self.rows.push(row);
+    }
+}
+
 /// The kind of runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Medium {

@@ -21,7 +21,7 @@ pub use meter::{MeasuredSource, Measurement, Meter};
 pub use monitor::{Crossing, End, FlowId, LinkId, Monitor, PacketId, PacketStep, Passage};
 pub use record::{
     EcnCounts, ExitCounts, FlowRecord, LinkRecord, PathCounts, Quantity, RunRecord, SenderCounts,
-    SenderMeans, Series,
+    SenderMeans, Series, StackCounts,
 };
 pub use recorder::{Recorder, SendKind, Sent, Trace};
 pub use share::{jain, share};

@@ -55,6 +55,9 @@ pub struct FlowRecord {
     /// Counts of the far ends of links, if one may drop packets.
     #[serde(flatten)]
     pub exits: Option<ExitCounts>,
+    /// Counts of a foreign stack, if one sends.
+    #[serde(flatten)]
+    pub stack: Option<StackCounts>,
     /// Connections opened, those before the measured time included.
     pub connections: u64,
     /// Completed transfers, for sources whose transfers end. Overlapping requests count as one.
@@ -147,6 +150,30 @@ impl ExitCounts {
             replay_drops: sum.replay_drops + counts.replay_drops,
             range_drops: sum.range_drops + counts.range_drops,
             fragment_drops: sum.fragment_drops + counts.fragment_drops,
+        })
+    }
+}
+
+/// Counts of a foreign stack, at both ends; in JSON and CSV these are fields of the [`FlowRecord`] of such a
+/// stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StackCounts {
+    /// Packets that the stack declared lost, or segments that it sent again, although they arrived.
+    pub spurious_retransmits: u64,
+    /// Packets that arrived and that the receiving stack dropped as duplicates or as too old, although it had
+    /// not had them; `None` if it does not count them.
+    pub discarded: Option<u64>,
+}
+
+impl StackCounts {
+    /// Returns the sum of the counts of the flows that have any.
+    fn sum(flows: &[&FlowRecord]) -> Option<Self> {
+        flows.iter().filter_map(|flow| flow.stack).reduce(|sum, counts| Self {
+            spurious_retransmits: sum.spurious_retransmits + counts.spurious_retransmits,
+            discarded: match (sum.discarded, counts.discarded) {
+                (Some(sum), Some(count)) => Some(sum + count),
+                _ => None,
+            },
         })
     }
 }
@@ -297,6 +324,7 @@ impl FlowRecord {
             },
             ecn: EcnCounts::sum(flows),
             exits: ExitCounts::sum(flows),
+            stack: StackCounts::sum(flows),
             connections: count(|flow| flow.connections),
             transfers: count(|flow| flow.transfers),
             transfer_mean_s: mean(|flow| flow.transfer_mean_s),

@@ -7,7 +7,7 @@ use unruffled_lab::senders::about;
 use unruffled_tcp::Variant;
 use unruffled_units::hint;
 
-use crate::Error;
+use crate::{Error, Foreign};
 
 /// Congestion controls of the kernel that take part by default.
 const DEFAULT_KERNELS: [&str; 3] = ["cubic", "reno", "bbr"];
@@ -34,6 +34,8 @@ pub enum Competitor {
     Resequenced(String),
     /// A sender of our engine.
     Ours(Box<Variant>),
+    /// A foreign stack, at both ends.
+    Foreign(Box<Foreign>),
 }
 
 impl Competitor {
@@ -83,6 +85,7 @@ impl Competitor {
             Self::Kernel(control) => format!("kernel-{control}"),
             Self::Resequenced(control) => format!("kernel-{control}+resequence"),
             Self::Ours(variant) => variant.name().to_owned(),
+            Self::Foreign(foreign) => foreign.name(),
         }
     }
 
@@ -90,7 +93,7 @@ impl Competitor {
     pub fn growth(&self) -> Option<Growth> {
         match self {
             Self::Kernel(control) | Self::Resequenced(control) => growth_of(control),
-            Self::Ours(_) => None,
+            Self::Ours(_) | Self::Foreign(_) => None,
         }
     }
 
@@ -112,7 +115,13 @@ impl Competitor {
                 format!("Linux {} with {control}, and a resequencer before the receiver", release())
             }
             Self::Ours(variant) => about(variant),
+            Self::Foreign(foreign) => foreign.about(),
         }
+    }
+
+    /// Returns whether real packets carry its transfer.
+    pub fn is_real(&self) -> bool {
+        !matches!(self, Self::Foreign(foreign) if foreign.is_virtual())
     }
 }
 

@@ -21,12 +21,13 @@ use crate::competitor::release;
 use crate::entrant::{Entrant, Task, port};
 use crate::error::{Failure, Reason};
 use crate::field::groups;
+use crate::foreign;
 use crate::guest::mtu;
 use crate::length::Length;
 use crate::paths::{WayCounts, paths};
 use crate::payload::Payload;
 use crate::resequence::{self, WARM_UP};
-use crate::{Competitor, Error, Recording, Resequence, ResequencerPlace};
+use crate::{Competitor, Error, Foreign, Recording, Resequence, ResequencerPlace};
 
 /// Configuration of a race: the transfer, its senders and the path.
 #[derive(Clone, Debug)]
@@ -123,6 +124,16 @@ impl Course<'_> {
                 let names: Vec<String> = heat.iter().map(|&i| self.competitors[i].name()).collect();
                 let names = names.join(" and ");
                 started(&names);
+                if let [i] = *heat
+                    && let Competitor::Foreign(foreign) = &self.competitors[i]
+                    && foreign.is_virtual()
+                {
+                    match self.foreign_heat(foreign, seed) {
+                        Ok((row, trace)) => runs[i].add(row, trace),
+                        Err(failure) => failures.push(failure),
+                    }
+                    continue;
+                }
                 for hold in &mut holds {
                     hold.ensure()?;
                 }
@@ -141,18 +152,16 @@ impl Course<'_> {
                 }
                 for (&i, ran) in heat.iter().zip(ran) {
                     match ran {
-                        Ok((row, trace)) => {
-                            if runs[i].rows.is_empty() {
-                                runs[i].trace = trace;
-                            }
-                            runs[i].rows.push(row);
-                        }
+                        Ok((row, trace)) => runs[i].add(row, trace),
                         Err(failure) => failures.push(failure),
                     }
                 }
             }
         }
-        let mut notes = vec![self.summary(&runs), timeliness(&lateness)];
+        let mut notes = self.summaries(&runs);
+        if self.competitors.iter().any(Competitor::is_real) {
+            notes.push(timeliness(&lateness));
+        }
         notes.extend(ways.in_words().map(|shares| format!("packets of data: {shares}")));
         let resequenced = runs.iter().zip(&counts);
         notes.extend(resequenced.filter_map(|(runs, counts)| {
@@ -190,6 +199,16 @@ impl Course<'_> {
         let seed = seed.wrapping_add(WARM_UP_SEED);
         let heat = Heat { who, seed, length: Length::Time(WARM_UP) };
         self.heat::<Vec<u8>>(heat, None, Learnt::default()).map(|ended| ended.learnt)
+    }
+
+    /// Runs the transfer of a foreign stack in virtual time.
+    fn foreign_heat(&self, foreign: &Foreign, seed: u64) -> Ran {
+        let group = self.groups(&[0])[0];
+        let transferred = foreign::run(self.scenario, group, seed, self.length, foreign);
+        let who = format!("{}, seed {seed}", foreign.name());
+        let transferred =
+            transferred.map_err(|error| Failure { who, reason: Reason::from(error) })?;
+        Ok(transferred.into_row(self.scenario))
     }
 
     /// Runs one heat over its own path.
@@ -286,10 +305,17 @@ impl Course<'_> {
         let fact = |what: &str, value: String| (what.to_owned(), value);
         facts.push(fact("packets", format!("IPv4, up to {} B", mtu(self.scenario))));
         let kernel = format!("Linux {}", release());
-        let receiver = if self.reverse { "our stack".to_owned() } else { kernel };
-        facts.push(fact("receiver", receiver));
-        facts.push(fact("initial window of ours", self.scenario.sender.window.initial.to_string()));
-        facts.push(fact("minimum RTO of ours", self.scenario.sender.rto.min.to_string()));
+        let is_foreign = |competitor: &Competitor| matches!(competitor, Competitor::Foreign(_));
+        if !self.competitors.iter().all(is_foreign) {
+            let receiver = if self.reverse { "our stack".to_owned() } else { kernel };
+            facts.push(fact("receiver", receiver));
+            let sender = &self.scenario.sender;
+            facts.push(fact("initial window of ours", sender.window.initial.to_string()));
+            facts.push(fact("minimum RTO of ours", sender.rto.min.to_string()));
+        }
+        if self.competitors.iter().any(is_foreign) {
+            facts.push(fact("receiver of a foreign stack", "the same stack".to_owned()));
+        }
         let what = match self.length {
             Length::Time(time) => format!("as much as goes in {} s", time.as_secs_f64()),
             Length::Bytes(octets) => format!("{octets} B"),
@@ -300,14 +326,29 @@ impl Course<'_> {
         facts
     }
 
-    fn summary(&self, runs: &[VariantRuns]) -> String {
-        let transfers: usize = runs.iter().map(|v| v.rows.len()).sum();
-        let receiver = if self.reverse { "our stack" } else { "the kernel" };
-        if transfers == 0 {
-            return format!("no transfer to {receiver} came to its end");
+    /// Returns the numbers of transfers, a line for each kind of receiver.
+    fn summaries(&self, runs: &[VariantRuns]) -> Vec<String> {
+        let (mut ours, mut foreign) = (0, 0);
+        for (competitor, runs) in self.competitors.iter().zip(runs) {
+            match competitor {
+                Competitor::Foreign(_) => foreign += runs.rows.len(),
+                _ => ours += runs.rows.len(),
+            }
         }
-        let transfers = count(transfers, "transfer");
-        format!("{transfers} to {receiver}, the same hash at both ends of each")
+        let receiver = if self.reverse { "our stack" } else { "the kernel" };
+        let mut lines = Vec::new();
+        if ours > 0 {
+            let transfers = count(ours, "transfer");
+            lines.push(format!("{transfers} to {receiver}, the same hash at both ends of each"));
+        }
+        if foreign > 0 {
+            let transfers = count(foreign, "transfer");
+            lines.push(format!("{transfers} by foreign stacks, each octet compared on arrival"));
+        }
+        if lines.is_empty() {
+            lines.push("no transfer came to its end".to_owned());
+        }
+        lines
     }
 }
 

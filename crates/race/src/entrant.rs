@@ -16,6 +16,7 @@ use unruffled_tcp::{EcnMode, Variant};
 use unruffled_wire::driver::Driver;
 use unruffled_wire::stream;
 
+use crate::error::Refusal;
 use crate::guest::Role;
 use crate::length::Length;
 use crate::outcome::{Account, Transferred, Watch};
@@ -121,6 +122,7 @@ impl<'a> Entrant<'a> {
             Competitor::Ours(variant) => {
                 Sender::Ours(guest::stack(&pair.left, n, scenario, variant, Role::Sender)?.0)
             }
+            Competitor::Foreign(_) => return Err(Refusal::StackWith("real packets").into()),
         };
         let port = port(n);
         let (receiver, to) = if task.reverse {

@@ -1,9 +1,11 @@
 //! Selects the competitors of a race from the flags of a command.
 
+use std::path::Path;
+
 use unruffled_scenario::{Scenario, flags, place_of_variants};
 
 use crate::error::Refusal;
-use crate::{Competitor, Error, field};
+use crate::{Competitor, Error, Foreign, Stacks, field};
 
 /// A request for a race, as flags and arguments name it.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +18,11 @@ pub struct Entry<'a> {
     pub kernels: &'a [String],
     /// Our senders. An empty list selects the scenario's, `none` selects none.
     pub variants: &'a [String],
+    /// Foreign stacks; see [`Foreign::parse`]. If there are any, no kernel and no variant takes part by
+    /// default.
+    pub stacks: &'a [String],
+    /// Folder of the drivers of foreign stacks.
+    pub drivers: &'a Path,
     /// Whether all senders run at once.
     pub together: bool,
     /// Whether the kernel sends to our stack.
@@ -59,12 +66,14 @@ impl Entry<'_> {
         }
         let is_none = |names: &[String]| names.len() == 1 && names[0] == "none";
         let mut competitors = match self.kernels {
-            [] => Competitor::default_kernels(),
+            [] if self.stacks.is_empty() => Competitor::default_kernels(),
+            [] => Vec::new(),
             names if is_none(names) => Vec::new(),
             names => Competitor::kernels(names)?,
         };
         let variants = match self.variants {
             _ if self.reverse => Vec::new(),
+            [] if !self.stacks.is_empty() => Vec::new(),
             [] if self.together && scenario.is_single() => return Err(Refusal::NoVariants.into()),
             [] => {
                 let place = place_of_variants(self.scenario, self.set);
@@ -87,12 +96,41 @@ impl Entry<'_> {
         competitors.extend(variants.into_iter().map(|v| Competitor::Ours(Box::new(v))));
         // The kernel's own TCP under `unruffled` is the last row.
         competitors.sort_by_key(Competitor::is_loaded);
+        competitors.extend(self.foreign()?);
         if !scenario.is_single() && !self.together {
             return Err(Refusal::Alone(self.scenario.to_owned()).into());
         }
         let competitors = field(self.scenario, scenario, competitors)?;
         if competitors.is_empty() {
             return Err(Refusal::NoSenders.into());
+        }
+        Ok(competitors)
+    }
+}
+
+impl Entry<'_> {
+    /// Returns the foreign stacks.
+    fn foreign(&self) -> Result<Vec<Competitor>, Error> {
+        let conflicts = [
+            (self.together, "--together"),
+            (self.reverse, "--reverse"),
+            (self.resequence, "--resequence"),
+        ];
+        if self.stacks.is_empty() {
+            return Ok(Vec::new());
+        }
+        if let Some((_, flag)) = conflicts.into_iter().find(|(is_set, _)| *is_set) {
+            return Err(Refusal::StackWith(flag).into());
+        }
+        let built = Stacks::read(self.drivers)?;
+        let mut competitors: Vec<Competitor> = Vec::new();
+        for text in self.stacks {
+            let foreign = Foreign::parse(text, &built)?;
+            if competitors.iter().any(|competitor| competitor.name() == foreign.name()) {
+                let (place, name) = ("--stack".to_owned(), foreign.name());
+                return Err(unruffled_scenario::Error::Twice { place, name }.into());
+            }
+            competitors.push(Competitor::Foreign(Box::new(foreign)));
         }
         Ok(competitors)
     }

@@ -29,6 +29,14 @@ pub enum Error {
     /// A simulation that fails.
     #[error(transparent)]
     Lab(#[from] unruffled_lab::Error),
+    /// A foreign stack cannot be used.
+    #[error("{place}: {reason}")]
+    Stack {
+        /// The flag and its value, or the manifest.
+        place: String,
+        /// The reason.
+        reason: Unusable,
+    },
     /// The request is not possible in a race.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -51,6 +59,43 @@ pub enum Error {
         #[source]
         reason: std::io::Error,
     },
+}
+
+/// Reason for which a foreign stack cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unusable {
+    /// The manifest cannot be read.
+    #[error(transparent)]
+    Io(std::io::Error),
+    /// The manifest is invalid.
+    #[error("{0}")]
+    Manifest(String),
+    /// There is no driver of this name.
+    #[error("not built in {}, which has {built}{hint}", folder.display())]
+    NotBuilt {
+        /// The folder of drivers.
+        folder: std::path::PathBuf,
+        /// The drivers in it.
+        built: String,
+        /// A suggestion, or nothing.
+        hint: String,
+    },
+    /// The stack has no such control or setting.
+    #[error("{what} {found}: expected {expected}{hint}")]
+    Unknown {
+        /// What the name stands for.
+        what: &'static str,
+        /// The requested name.
+        found: String,
+        /// The names that the stack has.
+        expected: String,
+        /// A suggestion, or nothing.
+        hint: String,
+    },
+    /// A setting has no value.
+    #[error("{0}: expected SETTING=VALUE")]
+    Setting(String),
 }
 
 /// A request that is not possible in a race.
@@ -92,8 +137,14 @@ pub enum Refusal {
     /// A resequencer takes part, and no kernel.
     #[error("--resequence: no kernel sends: expected some by --kernel")]
     NoneToResequence,
+    /// A foreign stack shares the path with others, or sends to our receiver or to a resequencer.
+    #[error("--stack: a foreign stack sends alone, to its own receiver: expected no {0}")]
+    StackWith(&'static str),
+    /// A recording of packets is requested of a foreign stack in virtual time.
+    #[error("--stack: {0} runs in virtual time and sends no real packets: expected no --pcap")]
+    StackRecorded(String),
     /// No sender takes part.
-    #[error("race: no sender takes part: expected --kernel or --variants")]
+    #[error("race: no sender takes part: expected --kernel, --variants or --stack")]
     NoSenders,
 }
 

@@ -2,6 +2,7 @@
 //! the same emulated path with the same seeds, one after another or at once.
 //!
 //! - [`Competitor`]: a sender, either the kernel under a congestion control or a variant of our engine.
+//! - [`Foreign`]: a stack by others behind a driver, most of them in virtual time over the same path.
 //! - [`Entry`]: selects the competitors from flags.
 //! - [`Course`]: the transfer, the path and the competitors. [`Course::run`] returns the same
 //!   [`Comparison`](unruffled_lab::record::Comparison) as a simulation, so tables and reports are those
@@ -56,6 +57,7 @@ mod entrant;
 mod entry;
 mod error;
 mod field;
+mod foreign;
 mod guest;
 mod length;
 mod outcome;
@@ -69,8 +71,9 @@ mod transfer;
 pub use competitor::Competitor;
 pub use course::{Course, Finished};
 pub use entry::{Entry, check_overrides};
-pub use error::{Error, Failure, Possible, Refusal};
+pub use error::{Error, Failure, Possible, Refusal, Unusable};
 pub use field::field;
+pub use foreign::{Foreign, Manifest, Stacks, Time};
 pub use length::Length;
 pub use paths::{WayCounts, paths};
 pub use recording::Recording;

@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use unruffled_lab::Scenario;
 use unruffled_lab::record::{RunRow, Trace};
 use unruffled_measure::{End, FlowId, FlowMeter, Monitor, Recorder};
-use unruffled_net::Statistics;
+use unruffled_net::{Counts, Statistics};
 use unruffled_tcp::{Config, EcnMode, Event};
 use unruffled_units::{Duration, Instant};
 
 use crate::counters;
+use crate::foreign::Totals;
 use crate::transfer::{Received, SLICE};
 
 /// Measures our sender by its events.
@@ -45,6 +46,8 @@ pub(crate) enum Account {
     Kernel(Statistics),
     /// Our own sender.
     Ours(Arc<Mutex<Watch>>),
+    /// A foreign stack.
+    Foreign { totals: Totals, path: Counts },
 }
 
 /// A finished transfer.
@@ -74,6 +77,11 @@ impl Transferred {
             Account::Kernel(statistics) => {
                 let mut row = finish(&mut FlowMeter::default());
                 counters::fill(&mut row, &statistics);
+                (row, Trace::default())
+            }
+            Account::Foreign { totals, path } => {
+                let mut row = finish(&mut FlowMeter::default());
+                totals.fill(&mut row, &path);
                 (row, Trace::default())
             }
             Account::Ours(watch) => {

@@ -11,7 +11,7 @@ impl Course<'_> {
         let all = || {
             self.competitors.iter().filter_map(|competitor| match competitor {
                 Competitor::Ours(variant) => Some(variant.name()),
-                Competitor::Kernel(_) | Competitor::Resequenced(_) => None,
+                Competitor::Kernel(_) | Competitor::Resequenced(_) | Competitor::Foreign(_) => None,
             })
         };
         let fixed = |name: &str| -> usize {
@@ -53,6 +53,14 @@ impl Course<'_> {
             command += " --reverse";
         } else {
             command += &format!(" --variants {}", list(&self.variants()));
+        }
+        let foreign = self.competitors.iter().filter_map(|competitor| match competitor {
+            Competitor::Foreign(foreign) => Some(foreign.name()),
+            _ => None,
+        });
+        let foreign: Vec<String> = foreign.collect();
+        if !foreign.is_empty() {
+            command += &format!(" --stack {}", foreign.join(","));
         }
         if let Some(resequence) = self.resequence {
             command += match resequence.place {

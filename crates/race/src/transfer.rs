@@ -35,6 +35,17 @@ impl Received {
     pub(crate) fn unconnected() -> Self {
         Self { complete: true, ..Self::default() }
     }
+
+    /// Adds octets that arrived at `now`, from the start.
+    pub(crate) fn add(&mut self, now: Duration, octets: u64) {
+        let slice = (now.as_nanos() / SLICE.as_nanos()) as usize;
+        if self.slices.len() <= slice {
+            self.slices.resize(slice + 1, 0);
+        }
+        self.slices[slice] += octets;
+        self.octets += octets;
+        self.last = now;
+    }
 }
 
 /// Writes the octets of the transfer, then waits. Returns when `stop` is set.
@@ -124,14 +135,8 @@ fn receive_within<S: Read>(
         if matches!(length, Length::Time(time) if now >= time) {
             continue;
         }
-        let slice = (now.as_nanos() / SLICE.as_nanos()) as usize;
-        if received.slices.len() <= slice {
-            received.slices.resize(slice + 1, 0);
-        }
-        received.slices[slice] += n as u64;
-        received.octets += n as u64;
+        received.add(now, n as u64);
         received.digest.add(&buffer[..n]);
-        received.last = now;
     }
 }
 

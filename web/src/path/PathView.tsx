@@ -153,7 +153,9 @@ export function PathView() {
             }}
           />
         </label>
-        <output class="clock">{now.value.toFixed(decimals)} s</output>
+        <output class="clock" data-at={now.value}>
+          {now.value.toFixed(decimals)} s
+        </output>
         <label class="inline">
           Speed
           <select

@@ -63,14 +63,26 @@ const WIRE: &[Column] = &[
     Column { short: TIMEOUTS.tight, ..TIMEOUTS },
 ];
 
+/// The columns of a race in which foreign stacks take part.
+const STACKS: &[Column] = &[
+    VARIANT,
+    GOODPUT,
+    SHARE,
+    mean(metric::RETRANSMITS),
+    mean(metric::SPURIOUS_RETRANSMITS),
+    mean(metric::DISCARDED),
+    mean(metric::LOSS_RATE),
+];
+
 /// Returns the columns of the results, for [`cells`].
 pub fn columns(comparison: &Comparison) -> Vec<Column> {
+    let rows = || comparison.variants.iter().flat_map(|runs| &runs.rows);
     let columns = match comparison.medium {
         Medium::Simulation => SIMULATION,
+        Medium::Wire if rows().any(|row| row.flow.stack.is_some()) => STACKS,
         Medium::Wire => WIRE,
     };
     let mut columns = columns.to_vec();
-    let rows = || comparison.variants.iter().flat_map(|runs| &runs.rows);
     let mut path = Vec::new();
     if rows().any(|row| row.flow.ecn.is_some()) {
         path.extend(metric::ECN_METRICS.map(mean));

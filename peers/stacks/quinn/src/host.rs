@@ -1,0 +1,105 @@
+//! One end: an endpoint and its connection.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::BytesMut;
+use quinn_proto::{
+    Connection, ConnectionHandle, ConnectionStats, DatagramEvent, Endpoint, EndpointConfig, Event,
+    ServerConfig,
+};
+
+use crate::configuration::text;
+
+/// An endpoint with at most one connection.
+pub(crate) struct Host {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) connection: Option<(ConnectionHandle, Connection)>,
+    peer: SocketAddr,
+    /// Answers of the endpoint itself.
+    answers: Vec<Vec<u8>>,
+}
+
+/// Address of the client and of the server.
+pub(crate) fn address(host: u8) -> SocketAddr {
+    (Ipv4Addr::new(10, 0, 0, host), 4433).into()
+}
+
+impl Host {
+    pub(crate) fn new(
+        configuration: Arc<EndpointConfig>,
+        server: Option<Arc<ServerConfig>>,
+        peer: SocketAddr,
+        seed: u64,
+    ) -> Self {
+        let mut octets = [0; 32];
+        octets[..8].copy_from_slice(&seed.to_le_bytes());
+        octets[8] = u8::from(server.is_some());
+        let endpoint = Endpoint::new(configuration, server, true, Some(octets));
+        Self { endpoint, connection: None, peer, answers: Vec::new() }
+    }
+
+    /// Hands over a datagram.
+    pub(crate) fn arrive(&mut self, now: Instant, data: &[u8]) -> Result<(), String> {
+        let mut answer = Vec::new();
+        let data = BytesMut::from(data);
+        match self.endpoint.handle(now, self.peer, None, None, data, &mut answer) {
+            Some(DatagramEvent::NewConnection(incoming)) => {
+                let accepted = self.endpoint.accept(incoming, now, &mut answer, None);
+                self.connection = Some(accepted.map_err(|error| text(error.cause))?);
+            }
+            Some(DatagramEvent::ConnectionEvent(_, event)) => {
+                if let Some((_, connection)) = &mut self.connection {
+                    connection.handle_event(event);
+                }
+            }
+            Some(DatagramEvent::Response(transmit)) => {
+                self.answers.push(answer[..transmit.size].to_vec());
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Handles timers that are due, and passes events between endpoint and connection.
+    pub(crate) fn settle(&mut self, now: Instant) -> Result<(), String> {
+        let Some((handle, connection)) = &mut self.connection else { return Ok(()) };
+        if connection.poll_timeout().is_some_and(|due| due <= now) {
+            connection.handle_timeout(now);
+        }
+        while let Some(event) = connection.poll_endpoint_events() {
+            if let Some(event) = self.endpoint.handle_event(*handle, event) {
+                connection.handle_event(event);
+            }
+        }
+        while let Some(event) = connection.poll() {
+            if let Event::ConnectionLost { reason } = event {
+                return Err(format!("the connection was lost: {reason}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the next datagram.
+    pub(crate) fn leave(&mut self, now: Instant) -> Option<Vec<u8>> {
+        if let Some(answer) = self.answers.pop() {
+            return Some(answer);
+        }
+        let (_, connection) = self.connection.as_mut()?;
+        let mut data = Vec::new();
+        let transmit = connection.poll_transmit(now, 1, &mut data)?;
+        data.truncate(transmit.size);
+        Some(data)
+    }
+
+    /// Returns the time of the next timer.
+    pub(crate) fn due(&mut self) -> Option<Instant> {
+        self.connection.as_mut()?.1.poll_timeout()
+    }
+
+    /// Returns the connection's counts.
+    pub(crate) fn stats(&self) -> Option<ConnectionStats> {
+        Some(self.connection.as_ref()?.1.stats())
+    }
+}
