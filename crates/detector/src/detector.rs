@@ -188,10 +188,12 @@ impl<S> Detector<S> {
         self.suspicions.on_reduction(now);
     }
 
-    /// Forgets an outstanding packet whose loss says nothing of congestion: a probe for a larger MTU, or a packet whose
-    /// keys were discarded.
+    /// Forgets a packet whose loss says nothing of congestion: a probe for a larger MTU, or a packet whose keys
+    /// were discarded.
     pub fn forget(&mut self, number: u64) {
-        self.outstanding.acknowledge(&(number..=number), |_| {});
+        let range = number..=number;
+        self.outstanding.acknowledge(&range, |_| {});
+        self.suspicions.refute(&range, |_, _| {});
         if let Some(largest) = self.largest {
             self.outstanding.advance(largest);
         }
