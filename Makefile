@@ -9,6 +9,8 @@
 # make fuzz        random input from the network and from files: each target for FUZZ_SECONDS
 # make hostile     what hostile peers cost the stack in memory and time, as a table
 # make packetdrill Google's packetdrill against the stack: fetches it where it can
+# make stacks      drivers of foreign stacks for `unruffled race --stack`: target/stacks; STACKS='quinn quic-go'
+# make stacks-figures   measures them and brings docs/guide/stacks.md up to date: an hour
 # make reproduce   the papers' evaluations: figures, tables and claims, stopped at any time and resumed
 # make reproduce-quick   the same, quickly; fails if a claim that held no longer does
 # make site        the documentation as a site: target/site
@@ -44,7 +46,7 @@ export CARGO PYTHON FUZZ_SECONDS FUZZ_SEED PREFIX DESTDIR SYSCONFDIR PROFILE ARC
 .NOTPARALLEL:
 
 .PHONY: demo demo-race build release-pgo bpf-tools test test-tools lint msrv deny python python-tools \
-    python-wheel python-test python-lint notebooks fuzz hostile packetdrill packetdrill-tools bench claims \
+    python-wheel python-test python-lint notebooks fuzz hostile packetdrill packetdrill-tools stacks stacks-figures bench claims \
     validation reproduce reproduce-quick install uninstall packages packages-check \
     python-packages crates-check test-aarch64 site site-tools web web-test
 
@@ -137,6 +139,12 @@ notebooks:
 	@scripts/python.sh notebooks
 
 # The site's Papers are of these runs; without them, of quick ones.
+stacks:
+	@scripts/stacks.sh build $(STACKS)
+
+stacks-figures: build
+	@scripts/stacks.sh figures
+
 reproduce: build
 	$(UNRUFFLED) reproduce --report "$(CARGO_TARGET_DIR)"/reproduction.html \
 	    --write-verdicts crates/papers/experiments/verdicts.txt

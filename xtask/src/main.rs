@@ -4,6 +4,8 @@
 //! `cargo xtask site assemble BOOK` writes the pages of the documentation into a folder for mdBook, and
 //! `cargo xtask site check SITE` reads the finished site; `scripts/site.sh` calls both.
 //! `cargo xtask prose` checks the documentation alone.
+//! `cargo xtask stacks measure` and `cargo xtask stacks page` bring the tables of foreign stacks up to date;
+//! `scripts/stacks.sh figures` calls both.
 //! `cargo xtask fields` prints the reference of JSON fields; `cargo xtask fields COMMAND` reads what a command has
 //! printed, and reports the fields that the reference lacks.
 //!
@@ -16,6 +18,7 @@ mod fields;
 mod prose;
 mod site;
 mod sources;
+mod stacks;
 #[cfg(feature = "web")]
 mod web;
 mod words;
@@ -23,7 +26,8 @@ mod words;
 use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask lint | prose [ROOT] | fields [COMMAND] | site assemble BOOK | site check SITE";
+const USAGE: &str = "usage: cargo xtask lint | prose [ROOT] | fields [COMMAND] | \
+                     stacks measure UNRUFFLED BUILT [STACK...] | stacks page | site assemble BOOK | site check SITE";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -46,6 +50,10 @@ fn main() -> ExitCode {
         ["prose", other] => docs::check(Path::new(other)),
         ["fields"] => return print_fields(&root),
         ["fields", command] => fields::check(&root, command),
+        ["stacks", "measure", unruffled, built, ref only @ ..] => {
+            stacks::measure(&root, unruffled, built, only)
+        }
+        ["stacks", "page"] => stacks::page(&root),
         ["site", "assemble", book] => assemble(&root, Path::new(book)),
         ["site", "check", folder] => site::check(Path::new(folder)),
         _ => Err(USAGE.to_owned()),
@@ -88,6 +96,7 @@ fn lint(root: &Path) -> Result<Vec<String>, String> {
     let checked = files.iter().filter(|file| config.is_checked(&file.path));
     violations.extend(columns::check(checked));
     violations.extend(docs::check(root)?);
+    violations.extend(stacks::check(root)?);
     Ok(violations)
 }
 
