@@ -8,17 +8,16 @@
 //! The numbers come from the simulator ([`Segment::packet`](crate::Segment::packet)). A peer without them
 //! is acknowledged by octets, and then only probe timeouts find losses.
 
+mod again;
 mod cuts;
 mod sent;
 mod settings;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
-
 use unruffled_units::{Duration, Instant};
 
-pub(crate) use settings::{Composition, Recovery};
+pub(crate) use settings::{Composition, Recovery, Room};
 
 use super::marks::Marks;
 use super::reductions::Ledger;
@@ -31,6 +30,7 @@ use crate::parts::Variable;
 use crate::parts::control::{AnyControl, CongestionControl, Flow, RoundTripSample, Window};
 use crate::parts::detect::{Detector, LossDetector, Rule, SpuriousLoss, View};
 use crate::parts::respond::packets::{Restoration, Undo};
+use again::Again;
 use cuts::{Cuts, Prior};
 use sent::{Sent, SentPackets};
 
@@ -75,15 +75,16 @@ pub(crate) struct Quic {
     probes: u32,
     /// Packets that proportional rate reduction permits beyond the window, for stacks that have it.
     prr: Prr,
+    /// Parts of packets acknowledged since the window last grew.
+    counted: f64,
     /// Unused, but retransmissions are recorded in one.
     ledger: Ledger<()>,
     marks: Marks,
     /// Packets of the present acknowledgement; empty between two.
     acked: Vec<Sent>,
     spurious: Vec<Sent>,
-    /// What is sent again whatever arrives meanwhile, for stacks that do so: segments, and the first octet and
-    /// the length of each.
-    again: VecDeque<(SegNo, u64, u32)>,
+    /// What is sent again whatever arrives meanwhile, for stacks that do so.
+    again: Again,
     /// Segments of these, as runs of octets.
     blocks: Vec<(u64, u64)>,
 }
@@ -134,11 +135,12 @@ impl Quic {
             backoff: 0,
             probes: 0,
             prr: Prr::default(),
+            counted: 0.0,
             ledger: Ledger::default(),
             marks: Marks::default(),
             acked: Vec::new(),
             spurious: Vec::new(),
-            again: VecDeque::new(),
+            again: Again::default(),
             blocks: Vec::new(),
         }
     }
@@ -155,20 +157,20 @@ impl Quic {
         self.sent.octets()
             + (self.acked.capacity() + self.spurious.capacity()) * size_of::<Sent>()
             + self.blocks.capacity() * size_of::<(u64, u64)>()
-            + self.again.capacity() * size_of::<(SegNo, u64, u32)>()
+            + self.again.octets()
     }
 
     /// Memory of an outstanding segment in the tables, in octets. A segment may be in several packets that
     /// are remembered.
     pub(super) const SEGMENT_OCTETS: usize =
-        4 * (SentPackets::PACKET_OCTETS + size_of::<Sent>() + size_of::<(SegNo, u64, u64)>());
+        4 * (SentPackets::PACKET_OCTETS + size_of::<Sent>() + size_of::<(u64, u64)>());
 
     pub(super) fn shrink(&mut self) {
         self.sent.shrink();
         self.acked.shrink_to_fit();
         self.spurious.shrink_to_fit();
         self.blocks.shrink_to_fit();
-        self.again.shrink_to_fit();
+        self.again.shrink();
     }
 
     pub(super) fn window(&self) -> Window {
@@ -245,7 +247,7 @@ impl Quic {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        let flight_before = f64::from(self.sent.in_flight());
+        let flight_before = self.flight(stream);
         let sample = self.take_ranges(stream, &ack);
         self.deliver(stream, &ack, now, observer);
         if let Some(sent) = sample {
@@ -332,18 +334,17 @@ impl Quic {
     ) {
         for &Sent { segment, start, len, .. } in &self.spurious {
             // It was sent again, unless its turn had not come.
-            let waits = || stream.board.entry(segment).is_lost();
-            if stream.board.is_delivered(segment) || !waits() {
+            let waits = self.rules.cancels
+                && !stream.board.is_delivered(segment)
+                && stream.board.entry(segment).is_lost();
+            if !waits {
                 let event = Event::SpuriousRetransmission { offset: start, len };
                 observer.on_event(now, &event);
             }
         }
         self.blocks.clear();
         for packet in self.acked.iter().chain(&self.spurious) {
-            if !stream.board.is_delivered(packet.segment) {
-                let entry = stream.board.entry(packet.segment);
-                self.blocks.push((entry.start, entry.end()));
-            }
+            self.blocks.push((packet.start, packet.start + u64::from(packet.len)));
         }
         let blocks = &self.blocks;
         let read = stream.acknowledge(&Ack { blocks, dsack: None, ..*ack }, now, |_| None);
@@ -439,7 +440,7 @@ impl Quic {
         self.loss_time = Instant::MAX;
         let rule = self.detector.rule(&self.view(stream, now));
         let limit = self.memory_limit(&rule);
-        let flight = f64::from(self.sent.in_flight());
+        let flight = self.flight(stream);
         let mut run: Option<(Sent, Sent)> = None;
         let mut persistent = false;
         let period = Self::probe_timeout(stream) * PERSISTENT;
@@ -481,13 +482,13 @@ impl Quic {
         }
     }
 
-    /// Marks the segment of a lost packet, unless it was delivered by another one.
+    /// Plans to send the octets of a lost packet again. A stack that cancels does so through the scoreboard,
+    /// unless another packet delivered them.
     fn lose_segment(&mut self, stream: &mut Stream, packet: &Sent) {
         let &Sent { segment, start, len, .. } = packet;
         if !self.rules.cancels {
-            crate::ring::push(&mut self.again, (segment, start, len));
-        }
-        if !stream.board.is_delivered(segment) && !stream.board.entry(segment).is_lost() {
+            self.again.add(start, len, matches!(self.rules.room, Room::Cut { .. }));
+        } else if !stream.board.is_delivered(segment) && !stream.board.entry(segment).is_lost() {
             stream.board.mark_lost(segment);
         }
     }
@@ -520,7 +521,7 @@ impl Quic {
         if self.marks.are_answered(stream.una()) {
             return;
         }
-        self.shrink_window(stream, f64::from(self.sent.in_flight()), now);
+        self.shrink_window(stream, self.flight(stream), now);
         self.marks.on_mark(stream.nxt());
         let cwnd = self.window.cwnd;
         observer.on_event(now, &Event::EcnReduction { cwnd });
@@ -532,7 +533,7 @@ impl Quic {
         for at in 0..self.acked.len() {
             let packet = self.acked[at];
             if self.cuts.covers(packet.number) {
-                self.on_delivered_in_recovery();
+                self.on_delivered_in_recovery(stream, packet.len);
                 continue;
             }
             let Window { cwnd, .. } = self.window;
@@ -548,24 +549,30 @@ impl Quic {
                 continue;
             }
             flow.flight = self.window.cwnd;
-            self.control.grow(&mut self.window, 1, 1, &flow);
+            // Octets count (section 7.3): of packets that are cut, only full ones in sum.
+            self.counted += self.part(stream, packet.len.into(), 1);
+            if self.counted >= 1.0 {
+                self.counted -= 1.0;
+                self.control.grow(&mut self.window, 1, 1, &flow);
+            }
             self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
         }
     }
 
     /// Lets proportional rate reduction permit packets (RFC 6937, section 3), if the stack has it.
-    fn on_delivered_in_recovery(&mut self) {
+    fn on_delivered_in_recovery(&mut self, stream: &Stream, octets: u32) {
         if !self.rules.prr {
             return;
         }
+        let pipe = self.flight(stream);
+        let part = self.part(stream, octets.into(), 1);
         let Prr { delivered, flight, out, .. } = &mut self.prr;
-        *delivered += 1.0;
-        let pipe = f64::from(self.sent.in_flight());
+        *delivered += part;
         let ssthresh = self.window.ssthresh;
         self.prr.more = if pipe > ssthresh {
             if *flight > 0.0 { (*delivered * ssthresh / *flight).ceil() - *out } else { 0.0 }
         } else {
-            (ssthresh - pipe).min((*delivered - *out).max(1.0) + 1.0)
+            (ssthresh - pipe).min((*delivered - *out).max(part) + 1.0)
         }
         .max(0.0);
     }
@@ -619,20 +626,47 @@ impl Quic {
 
     /// Returns the next packet to send.
     pub(super) fn poll(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
-        let flight = f64::from(self.sent.in_flight());
-        let more = (self.window.cwnd - flight).max(0.0) + self.prr.more;
         let (carried, transmission) = if self.probes > 0 {
             self.probes -= 1;
             self.probe(stream, now)?
-        } else if more >= self.rules.least {
-            self.next(stream, now)?
         } else {
-            return None;
+            let room = self.room(stream)?;
+            self.next(stream, room, now)?
         };
-        self.prr.out += 1.0;
-        self.prr.more = (self.prr.more - 1.0).max(0.0);
+        let part = self.part(stream, u64::from(carried.len), 1);
+        self.prr.out += part;
+        self.prr.more = (self.prr.more - part).max(0.0);
         self.on_sent(stream, carried, now);
         Some(transmission)
+    }
+
+    /// Returns `octets` in `packets`, with their headers, as a number of full packets.
+    fn part(&self, stream: &Stream, octets: u64, packets: u32) -> f64 {
+        let header = match self.rules.room {
+            Room::Cut { header, .. } => f64::from(header),
+            Room::Any | Room::Whole => 0.0,
+        };
+        let full = f64::from(stream.mss()) + header;
+        (octets as f64 + f64::from(packets) * header) / full
+    }
+
+    /// Returns what is in flight as a number of full packets.
+    fn flight(&self, stream: &Stream) -> f64 {
+        self.part(stream, self.sent.octets_in_flight(), self.sent.in_flight())
+    }
+
+    /// Returns the maximum number of octets of a packet that may leave now.
+    fn room(&self, stream: &Stream) -> Option<u64> {
+        let more = (self.window.cwnd - self.flight(stream)).max(0.0) + self.prr.more;
+        match self.rules.room {
+            Room::Any => (more > 0.0).then_some(u64::MAX),
+            Room::Whole => (more >= 1.0).then_some(u64::MAX),
+            Room::Cut { header, least } => {
+                let octets = more * f64::from(stream.mss() + header);
+                let enough = octets >= f64::from(least);
+                enough.then(|| (octets as u64).saturating_sub(u64::from(header)).max(1))
+            }
+        }
     }
 
     fn on_sent(&mut self, stream: &Stream, carried: Carried, now: Instant) {
@@ -643,31 +677,39 @@ impl Quic {
         self.arm(stream, now);
     }
 
-    /// Sends what was lost, or else a new segment.
-    fn next(&mut self, stream: &mut Stream, now: Instant) -> Option<(Carried, Transmission)> {
-        if let Some((segment, start, len)) = self.again.pop_front() {
-            let carried = Carried { segment, start, len };
-            if !stream.board.is_delivered(segment) {
-                return Some(self.resend(stream, segment, Cause::FastRetransmit, now));
-            }
-            return Some((carried, stream.send_delivered(start, len, now)));
+    /// Sends what was lost, or else a new segment with at most `room` octets.
+    fn next(
+        &mut self,
+        stream: &mut Stream,
+        room: u64,
+        now: Instant,
+    ) -> Option<(Carried, Transmission)> {
+        if let Some((start, len)) = self.again.take(room.min(stream.mss().into())) {
+            let transmission = stream.send_again(start, len, now);
+            return Some((Carried { segment: stream.board.first(), start, len }, transmission));
         }
         if let Some(segment) = stream.board.next_lost() {
             return Some(self.resend(stream, segment, Cause::FastRetransmit, now));
         }
         let segment = stream.board.end();
-        let len = stream.next_new()?;
+        let len = stream.next_new()?.min(room);
         let transmission = stream.push_new(len, now);
         Some((Carried::by(stream, segment), transmission))
     }
 
     /// Sends a probe (section 6.2.4): a lost segment, or else the oldest one that is not acknowledged.
     fn probe(&mut self, stream: &mut Stream, now: Instant) -> Option<(Carried, Transmission)> {
+        if !self.rules.cancels {
+            if let Some(packet) = self.sent.first_in_flight().filter(|_| self.again.is_empty()) {
+                self.again.add(packet.start, packet.len, false);
+            }
+            return self.next(stream, u64::MAX, now);
+        }
         let oldest = self.sent.first_in_flight().map(|packet| packet.segment);
         let oldest = oldest.filter(|&segment| !stream.board.is_delivered(segment));
         match stream.board.next_lost().or(oldest) {
             Some(segment) => Some(self.resend(stream, segment, Cause::Probe, now)),
-            None => self.next(stream, now),
+            None => self.next(stream, u64::MAX, now),
         }
     }
 
@@ -710,6 +752,5 @@ impl Quic {
 
     fn renumber(&mut self, numbers: &Renumbered) {
         self.sent.renumber(|segment| numbers.first(segment));
-        self.again.clear();
     }
 }

@@ -256,8 +256,8 @@ impl Stream {
         self.transmission(start, len, Some(cause))
     }
 
-    /// Sends octets again that were delivered, because a packet with them was deemed lost before.
-    pub(super) fn send_delivered(&mut self, start: u64, len: u32, now: Instant) -> Transmission {
+    /// Sends octets again that a packet carried which was deemed lost. The scoreboard takes no note.
+    pub(super) fn send_again(&mut self, start: u64, len: u32, now: Instant) -> Transmission {
         self.last_sent = now;
         self.packets = self.packets.wrapping_add(1);
         self.transmission(start, len, Some(Cause::FastRetransmit))

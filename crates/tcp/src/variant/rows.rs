@@ -77,7 +77,7 @@ const QUICHE: QuicKinds = QuicKinds {
         prr: true,
         cancels: false,
         persistent_congestion: false,
-        least: 1.0,
+        room: quic::Room::Cut { header: 45, least: 60 },
     },
     ends: Config::as_quiche,
 };
@@ -91,7 +91,7 @@ const NGTCP2: QuicKinds = QuicKinds {
         prr: false,
         cancels: true,
         persistent_congestion: true,
-        least: 1.0,
+        room: quic::Room::Any,
     },
     ends: Config::as_ngtcp2,
 };
@@ -105,7 +105,7 @@ const QUIC_GO: QuicKinds = QuicKinds {
         prr: false,
         cancels: false,
         persistent_congestion: false,
-        least: 0.001,
+        room: quic::Room::Any,
     },
     ends: Config::as_quic_go,
 };

@@ -56,6 +56,8 @@ pub(super) struct SentPackets {
     /// Numbers of the packets deemed lost, in the order of the verdicts. Some may be done.
     lost: VecDeque<u32>,
     in_flight: u32,
+    /// Octets of the stream in them.
+    octets_in_flight: u64,
     remembered: u32,
     /// Every packet with a lower number than this is no longer in flight.
     lost_below: u32,
@@ -81,6 +83,11 @@ impl SentPackets {
         self.in_flight
     }
 
+    /// Returns how many octets of the stream they carry.
+    pub(super) fn octets_in_flight(&self) -> u64 {
+        self.octets_in_flight
+    }
+
     /// Returns the number of packets that were deemed lost and are remembered.
     pub(super) fn remembered(&self) -> u32 {
         self.remembered
@@ -92,6 +99,7 @@ impl SentPackets {
         let entry = Entry { number, skip: 0, segment, start, len, sent, fate: Fate::InFlight };
         crate::ring::push(&mut self.entries, entry);
         self.in_flight += 1;
+        self.octets_in_flight += u64::from(len);
     }
 
     /// Returns the place of the first packet from `at` on that is not done.
@@ -116,7 +124,10 @@ impl SentPackets {
     fn end(&mut self, at: usize) {
         let entry = &mut self.entries[at];
         match std::mem::replace(&mut entry.fate, Fate::Done) {
-            Fate::InFlight => self.in_flight -= 1,
+            Fate::InFlight => {
+                self.in_flight -= 1;
+                self.octets_in_flight -= u64::from(entry.len);
+            }
             Fate::Lost { .. } => self.remembered -= 1,
             Fate::Done => {}
         }
@@ -182,6 +193,7 @@ impl SentPackets {
         let at = self.find_number(number);
         self.entries[at].fate = Fate::Lost { at: now, cut };
         self.in_flight -= 1;
+        self.octets_in_flight -= u64::from(self.entries[at].len);
         self.remembered += 1;
         self.lost_below = number + 1;
         crate::ring::push(&mut self.lost, number);

@@ -18,9 +18,19 @@ pub(crate) struct Recovery {
     /// Whether the data of a packet that was deemed lost is not sent again if that packet is acknowledged
     /// first.
     pub(crate) cancels: bool,
-    /// Room in the window that lets a packet leave, in packets: 1 for a whole one, less for stacks that fill
-    /// the window with a part of one or exceed it by that.
-    pub(crate) least: f64,
+    /// When a packet may leave.
+    pub(crate) room: Room,
+}
+
+/// The room in the window that lets a packet leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// Any: the packet may exceed the window.
+    Any,
+    /// As much as the packet has.
+    Whole,
+    /// Any: the packet is cut to it. It has so many octets besides data, and at least so many in all.
+    Cut { header: u32, least: u32 },
 }
 
 /// The parts that a QUIC stack is made of.
