@@ -430,7 +430,6 @@ impl Quic {
         if let Some(Prior { window, control, .. }) = prior {
             self.control.on_undo(&self.window, &control);
             self.window = window;
-            self.prr = Prr::default();
         }
     }
 
@@ -530,15 +529,22 @@ impl Quic {
     /// Grows the window by each packet that was sent after the window was last reduced.
     fn grow(&mut self, stream: &Stream, flight_before: f64, marked: bool, now: Instant) {
         let mut flow = self.flow(stream, now);
+        if !self.acked.is_empty() && self.control.counts_deliveries() {
+            self.control.on_delivered(self.acked.len() as u32, &flow);
+        }
+        // What was in flight when the acknowledgement came, without what it showed to be lost.
+        let octets = self.acked.iter().map(|packet| u64::from(packet.len)).sum();
+        let pipe = self.flight(stream) + self.part(stream, octets, self.acked.len() as u32);
         for at in 0..self.acked.len() {
             let packet = self.acked[at];
             if self.cuts.covers(packet.number) {
-                self.on_delivered_in_recovery(stream, packet.len);
+                self.on_delivered_in_recovery(stream, packet.len, pipe);
                 continue;
             }
             let Window { cwnd, .. } = self.window;
             let slow = self.window.slow_start() && flight_before > cwnd / 2.0;
-            if marked || !(slow || flight_before + BURST >= cwnd) {
+            let cut = matches!(self.rules.room, Room::Cut { .. });
+            if marked || !(cut || slow || flight_before + BURST >= cwnd) {
                 self.control.on_limited(&flow);
                 continue;
             }
@@ -560,11 +566,10 @@ impl Quic {
     }
 
     /// Lets proportional rate reduction permit packets (RFC 6937, section 3), if the stack has it.
-    fn on_delivered_in_recovery(&mut self, stream: &Stream, octets: u32) {
+    fn on_delivered_in_recovery(&mut self, stream: &Stream, octets: u32, pipe: f64) {
         if !self.rules.prr {
             return;
         }
-        let pipe = self.flight(stream);
         let part = self.part(stream, octets.into(), 1);
         let Prr { delivered, flight, out, .. } = &mut self.prr;
         *delivered += part;

@@ -5,6 +5,7 @@ use super::row::{Host, Kinds, QuicKinds, Row};
 use crate::Config;
 use crate::parts::control::cubic::CUBIC;
 use crate::parts::control::linux_cubic::LINUX_CUBIC;
+use crate::parts::control::ngtcp2_cubic::NGTCP2_CUBIC;
 use crate::parts::control::reno;
 use crate::parts::control::westwood::WESTWOOD;
 use crate::parts::detect::avg_dev::AVG_DEV;
@@ -85,7 +86,7 @@ const QUICHE: QuicKinds = QuicKinds {
 const NGTCP2: QuicKinds = QuicKinds {
     detector: quic_stacks::NGTCP2,
     restoration: packets::NGTCP2,
-    control: CUBIC,
+    control: NGTCP2_CUBIC,
     recovery: quic::Recovery {
         initial_window: Some(10),
         prr: false,
