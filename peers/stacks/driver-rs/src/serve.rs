@@ -18,7 +18,7 @@ pub trait Ends: Sized {
     fn deliver(&mut self, now: u64, packet: Packet) -> Result<(), String>;
 
     /// Lets both ends do what is due at `now`: timers, the application's writes and reads, and
-    /// packets, which go to `bench`.
+    /// packets, which go to `bench`. Called at the start, after arrivals and when a timer is due.
     fn turn(&mut self, now: u64, bench: &mut Bench) -> Result<(), String>;
 
     /// When a timer is due next.
@@ -62,29 +62,36 @@ pub fn open(about: &About) -> Option<(Bench, Result<Request, String>)> {
 
 fn serve(bench: &mut Bench, mut ends: impl Ends) -> Result<(), String> {
     let mut now = 0;
+    let mut opened = true;
     while let Step::Run { until, arrivals } = bench.step()? {
+        // Where nothing happens the ends are left alone: some pacers count from when they are asked.
+        let mut happens = std::mem::take(&mut opened) || !arrivals.is_empty();
         for packet in arrivals {
             ends.deliver(now, packet)?;
         }
         let mut idle = 0;
         loop {
-            ends.turn(now, bench)?;
-            if bench.has_sent() {
-                break;
+            if happens {
+                ends.turn(now, bench)?;
+                if bench.has_sent() {
+                    break;
+                }
             }
-            match ends.due() {
-                Some(due) if due <= now => {
+            let due = ends.due().filter(|&due| due <= until.max(now));
+            happens = due.is_some();
+            match due {
+                Some(due) if due > now => {
+                    idle = 0;
+                    now = due;
+                }
+                Some(_) => {
                     idle += 1;
                     if idle > IDLE_TURNS {
                         return Err(format!("the stack's timer does not advance at {now} ns"));
                     }
                 }
-                Some(due) if due <= until => {
-                    idle = 0;
-                    now = due;
-                }
-                _ if now < until => now = until,
-                _ => break,
+                None if now < until => now = until,
+                None => break,
             }
         }
         bench.at(now, ends.received())?;
