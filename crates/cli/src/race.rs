@@ -11,8 +11,8 @@ use unruffled_lab::capture::reason;
 use unruffled_lab::comparison_sweep::{ComparisonAt, ComparisonSweep};
 use unruffled_lab::{Error, Scenario};
 use unruffled_race::{
-    Competitor, Course, Entry, Failure, Finished, Length, Recording, Resequence, ResequencerPlace,
-    check_overrides, dcr_t20,
+    Competitor, Course, Entry, Failure, Finished, Length, Recording, Refusal, Resequence,
+    ResequencerPlace, check_overrides, dcr_t20,
 };
 use unruffled_scenario::flags;
 
@@ -144,6 +144,11 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>
     let kernel = |competitor: &Competitor| matches!(competitor, Competitor::Kernel(_));
     if !arguments.sysctl.is_empty() && !competitors.iter().any(kernel) {
         return Err("--sysctl: no kernel sends: expected some by --kernel".into());
+    }
+    if arguments.pcap.is_some()
+        && let Some(competitor) = competitors.iter().find(|competitor| !competitor.is_real())
+    {
+        return Err(unruffled_race::Error::from(Refusal::StackRecorded(competitor.name())).into());
     }
     let report = arguments.results.report(&format!("race-{}", scenario.name));
     let recording = Written("the recording", arguments.pcap.as_deref(), Rule::Ours(Kind::Capture));

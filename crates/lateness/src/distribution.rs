@@ -6,7 +6,9 @@
 #[cfg(test)]
 mod tests;
 
-use std::cell::Cell;
+use alloc::boxed::Box;
+use core::cell::Cell;
+use core::mem;
 
 use unruffled_units::{Duration, Instant};
 
@@ -199,9 +201,9 @@ impl Lateness {
         let old = self.current.samples >= MIN_SAMPLES && now.since(self.since) >= self.age;
         let ended = old || self.current.samples >= MAX_SAMPLES;
         if ended {
-            self.earlier = std::mem::take(&mut self.current);
+            self.earlier = mem::take(&mut self.current);
             if let Some(kept) = &mut self.kept {
-                kept.earlier = std::mem::replace(&mut kept.current, Late::NONE);
+                kept.earlier = mem::replace(&mut kept.current, Late::NONE);
                 kept.safe = kept.longest().mul_f64(self.margin);
             }
             let took = now.since(self.since).as_nanos().div_ceil(1_000_000);

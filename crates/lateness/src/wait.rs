@@ -39,7 +39,7 @@ impl Lateness {
         let longer = (round_trip + wait).ratio(round_trip);
         let lost = f64::from(self.losses()) + 1.0;
         let more_losses = (lost + f64::from(self.late_samples())) / lost;
-        if longer < more_losses.sqrt() { wait } else { Duration::ZERO }
+        if longer < libm::sqrt(more_losses) { wait } else { Duration::ZERO }
     }
 }
 

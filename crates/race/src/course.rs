@@ -10,7 +10,7 @@ use unruffled_lab::cancel::never;
 use unruffled_lab::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
 use unruffled_lab::reference::Reference;
 use unruffled_lab::statistics::Estimate;
-use unruffled_measure::{ExitCounts, share};
+use unruffled_measure::ExitCounts;
 use unruffled_net::{Lateness, MAX_TOLERABLE_LATENESS, Pair, Report as EmulatorReport};
 use unruffled_nfqueue::{Learnt, Report};
 use unruffled_scenario::Traffic;
@@ -21,9 +21,10 @@ use crate::competitor::release;
 use crate::entrant::{Entrant, Task, port};
 use crate::error::{Failure, Reason};
 use crate::field::groups;
-use crate::foreign;
+use crate::foreign::{self, RealTime};
 use crate::guest::mtu;
 use crate::length::Length;
+use crate::outcome::Transferred;
 use crate::paths::{WayCounts, paths};
 use crate::payload::Payload;
 use crate::resequence::{self, WARM_UP};
@@ -83,6 +84,21 @@ struct Ended {
     resequenced: Option<Report>,
     /// What the resequencer has learnt.
     learnt: Learnt,
+}
+
+/// A competitor that is ready to start.
+enum Runner<'a> {
+    Own(Entrant<'a>),
+    Foreign(RealTime<'a>),
+}
+
+impl Runner<'_> {
+    fn run(self, seed: u64) -> std::io::Result<Transferred> {
+        match self {
+            Self::Own(entrant) => entrant.run(seed),
+            Self::Foreign(foreign) => foreign.run(),
+        }
+    }
 }
 
 /// Result of one competitor in one heat.
@@ -206,9 +222,9 @@ impl Course<'_> {
         let group = self.groups(&[0])[0];
         let transferred = foreign::run(self.scenario, group, seed, self.length, foreign);
         let who = format!("{}, seed {seed}", foreign.name());
-        let transferred =
+        let (transferred, path) =
             transferred.map_err(|error| Failure { who, reason: Reason::from(error) })?;
-        Ok(transferred.into_row(self.scenario))
+        Ok(transferred.into_row(self.scenario, &path))
     }
 
     /// Runs one heat over its own path.
@@ -232,8 +248,13 @@ impl Course<'_> {
         let entrants = who
             .iter()
             .zip(0..)
-            .map(|(&i, n)| Entrant::new(task, &self.competitors[i], &pair, n))
-            .collect::<Result<Vec<_>, _>>()?;
+            .map(|(&i, n)| match &self.competitors[i] {
+                Competitor::Foreign(foreign) => {
+                    Ok(Runner::Foreign(RealTime::new(foreign, self.scenario, length, &pair, seed)?))
+                }
+                own => Ok(Runner::Own(Entrant::new(task, own, &pair, n)?)),
+            })
+            .collect::<Result<Vec<_>, Error>>()?;
         let resequencer = match self.resequence {
             Some(resequence) if who.iter().any(|&i| self.competitors[i].is_resequenced()) => {
                 Some(resequence::start(resequence.place, &pair, learnt)?)
@@ -269,25 +290,24 @@ impl Course<'_> {
                 let who = format!("{}, seed {seed}", self.competitors[i].name());
                 let failure = |reason: Reason| Failure { who: who.clone(), reason };
                 let outcome = outcome.map_err(|error| failure(error.into()))?;
+                // A foreign stack's driver compares each octet itself.
+                let is_foreign = matches!(self.competitors[i], Competitor::Foreign(_));
                 let expected = Payload::hash(seed, outcome.received.octets);
-                if outcome.received.digest != expected {
+                if !is_foreign && outcome.received.digest != expected {
                     return Err(failure(Reason::Corrupted));
                 }
-                let (mut row, trace) = outcome.into_row(self.scenario);
+                let (mut row, trace) = outcome.into_row(self.scenario, &counts);
                 let exits = ExitCounts {
                     replay_drops: counts.replay_drops,
                     range_drops: counts.range_drops,
                     fragment_drops: counts.fragment_drops,
                 };
-                let rejected = exits.replay_drops + exits.range_drops + exits.fragment_drops;
-                row.loss_rate = share(counts.dropped + counts.lost + rejected, counts.offered);
                 if self.scenario.network.may_drop_at_exits() {
                     row.flow.exits = Some(exits);
                 }
                 if self.scenario.sender.ecn == EcnMode::Request {
                     row.flow.ecn.get_or_insert_default().marked_segments = counts.marked;
                 }
-                row.out_of_order_rate = share(counts.overtaken, counts.delivered);
                 Ok((row, trace))
             });
             Ok(Ended { ran: ran.collect(), report, resequenced, learnt })

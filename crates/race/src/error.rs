@@ -72,7 +72,7 @@ pub enum Unusable {
     #[error("{0}")]
     Manifest(String),
     /// There is no driver of this name.
-    #[error("not built in {}, which has {built}{hint}", folder.display())]
+    #[error("no driver in {}, which has {built}: `make stacks` builds them{hint}", folder.display())]
     NotBuilt {
         /// The folder of drivers.
         folder: std::path::PathBuf,

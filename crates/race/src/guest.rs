@@ -50,6 +50,19 @@ pub(crate) fn stack(
     Ok((driver, own))
 }
 
+/// Creates a TUN device for a foreign stack as guest `n` of an end, and returns the addresses of the kernel's end
+/// and of the stack. The device ends with the namespace.
+pub(crate) fn device(host: &Side, n: u8, mtu: u16) -> Result<(Ipv4Addr, Ipv4Addr), Error> {
+    host.namespace.sysctl("net.ipv4.ip_forward", "1")?;
+    let (gateway, own) = addresses(host, n);
+    host.namespace.ip(&format!(
+        "tuntap add dev guest{n} mode tun\n\
+         address add {gateway}/24 dev guest{n}\n\
+         link set dev guest{n} mtu {mtu} txqueuelen 10000 up\n"
+    ))?;
+    Ok((gateway, own))
+}
+
 /// Role of our stack in a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use unruffled_lab::Scenario;
 use unruffled_lab::record::{RunRow, Trace};
-use unruffled_measure::{End, FlowId, FlowMeter, Monitor, Recorder};
+use unruffled_measure::{End, FlowId, FlowMeter, Monitor, Recorder, share};
 use unruffled_net::{Counts, Statistics};
 use unruffled_tcp::{Config, EcnMode, Event};
 use unruffled_units::{Duration, Instant};
 
 use crate::counters;
-use crate::foreign::Totals;
+use crate::foreign::{Totals, missing};
 use crate::transfer::{Received, SLICE};
 
 /// Measures our sender by its events.
@@ -47,7 +47,7 @@ pub(crate) enum Account {
     /// Our own sender.
     Ours(Arc<Mutex<Watch>>),
     /// A foreign stack.
-    Foreign { totals: Totals, path: Counts },
+    Foreign(Totals),
 }
 
 /// A finished transfer.
@@ -63,8 +63,8 @@ pub(crate) struct Transferred {
 }
 
 impl Transferred {
-    /// Returns the row and the trace, without the path's own counts.
-    pub(crate) fn into_row(self, scenario: &Scenario) -> (RunRow, Trace) {
+    /// Returns the row and the trace. `path` has the counts of the direction of the data.
+    pub(crate) fn into_row(self, scenario: &Scenario, path: &Counts) -> (RunRow, Trace) {
         let Self { received, account, name, seed, seconds } = self;
         let end = Instant::ZERO + Duration::from_secs_f64(seconds);
         let finish = |meter: &mut FlowMeter| {
@@ -73,15 +73,15 @@ impl Transferred {
             let record = meter.record(end, Instant::ZERO, scenario.sender.mss);
             RunRow::of(&scenario.name, &name, seed, record)
         };
-        let (row, mut trace) = match account {
+        let (mut row, mut trace) = match account {
             Account::Kernel(statistics) => {
                 let mut row = finish(&mut FlowMeter::default());
                 counters::fill(&mut row, &statistics);
                 (row, Trace::default())
             }
-            Account::Foreign { totals, path } => {
+            Account::Foreign(totals) => {
                 let mut row = finish(&mut FlowMeter::default());
-                totals.fill(&mut row, &path);
+                totals.fill(&mut row, path);
                 (row, Trace::default())
             }
             Account::Ours(watch) => {
@@ -89,6 +89,8 @@ impl Transferred {
                 (finish(&mut watch.meter), watch.recorder.clone().into_trace())
             }
         };
+        row.loss_rate = share(missing(path), path.offered);
+        row.out_of_order_rate = share(path.overtaken, path.delivered);
         let width = SLICE.as_secs_f64();
         let whole = (seconds / width) as usize;
         // Slices after the last octet are empty.

@@ -125,6 +125,18 @@ impl Instant {
     }
 }
 
+impl From<core::time::Duration> for Duration {
+    fn from(span: core::time::Duration) -> Self {
+        Self(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Duration> for core::time::Duration {
+    fn from(span: Duration) -> Self {
+        Self::from_nanos(span.0)
+    }
+}
+
 impl Add<Duration> for Instant {
     type Output = Self;
     fn add(self, span: Duration) -> Self {
@@ -219,6 +231,14 @@ mod tests {
         assert_eq!(Instant::from_millis(1).since(Instant::from_millis(2)), Duration::ZERO);
         assert_eq!(Duration::from_secs_f64(-1.0), Duration::ZERO);
         assert_eq!(Duration::from_secs_f64(f64::NAN), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_duration_of_the_standard_library_converts_both_ways() {
+        let span = core::time::Duration::new(2, 5);
+        assert_eq!(Duration::from(span), Duration::from_nanos(2_000_000_005));
+        assert_eq!(core::time::Duration::from(Duration::from(span)), span);
+        assert_eq!(Duration::from(core::time::Duration::MAX), Duration::MAX);
     }
 
     #[test]

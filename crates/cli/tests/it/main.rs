@@ -6,6 +6,8 @@ mod command;
 mod analyze;
 mod cli;
 mod documented;
+#[cfg(target_os = "linux")]
+mod foreign;
 mod hints;
 #[cfg(target_os = "linux")]
 mod install;

@@ -268,3 +268,46 @@ fn resequence_is_for_kernels_that_send_one_after_another() {
         assert!(message.contains(expected) && message.lines().count() == 1, "{message}");
     }
 }
+
+/// A stack in real time whose driver is a shell script. It sends nothing, and fails unless its end of the path has
+/// the interface and the address that it was promised.
+fn stack(folder: &TempDir, time: &str, interface: &str) {
+    let own = folder.path().join("stacks").join("own");
+    std::fs::create_dir_all(&own).expect("a folder");
+    let manifest = format!(
+        "name = 'own'\nversion = 'own 1.0'\nabout = 'nothing'\ntime = '{time}'\n\
+         controls = ['none']\ncommand = ['sh', 'driver.sh']\n"
+    );
+    std::fs::write(own.join("stack.toml"), manifest).expect("a manifest");
+    let driver = format!(
+        "read request\n\
+         case $request in *'\"seconds\":1.0'*) ;; *) echo '{{\"error\": \"no seconds\"}}'; exit;; esac\n\
+         [ -e /sys/class/net/{interface} ] || ip link show {interface} >/dev/null ||\n\
+         {{ echo '{{\"error\": \"no {interface}\"}}'; exit; }}\n\
+         [ $1 = send ] || ip route get $2 >/dev/null || {{ echo '{{\"error\": \"no route\"}}'; exit; }}\n\
+         echo '{{\"protocol\": 1}}'; read end\n\
+         case $1 in send) echo '{{\"sent\": 7, \"lost\": 3}}';;\n\
+         *) echo '{{\"received\": 1000, \"discarded\": 2, \"slices\": [600, 400]}}';; esac\n"
+    );
+    std::fs::write(own.join("driver.sh"), driver).expect("a driver");
+}
+
+#[test]
+fn a_foreign_stack_in_real_time_has_a_driver_at_each_end() {
+    for (time, interface) in [("udp", "lo"), ("tun", "guest0")] {
+        let folder = folder();
+        stack(&folder, time, interface);
+        let arguments = ["race", "in-order", "--stack=own", "--stacks=stacks", "--duration=1s"];
+        let Some(output) = run(&folder, &[&arguments[..], &["--json"]].concat()) else { return };
+        let text = String::from_utf8_lossy(&output.stdout);
+        for expected in [
+            "\"goodput_bps\": 8000.0",
+            "\"sent_segments\": 7",
+            "\"retransmits\": 3",
+            "\"spurious_retransmits\": 3",
+            "\"discarded\": 2",
+        ] {
+            assert!(text.contains(expected), "{time}: {expected}: {text}");
+        }
+    }
+}

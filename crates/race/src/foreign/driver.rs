@@ -1,67 +1,17 @@
-//! A driver's process, and the lines that go back and forth (`peers/stacks/PROTOCOL.md`).
+//! A driver in virtual time.
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Error, Read, Result, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant as RealInstant};
+use std::io::{Error, Result};
+use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use unruffled_path::Direction;
 use unruffled_units::Instant;
 
+use super::process::{ANSWER_TIMEOUT, Process, Request};
 use super::{Manifest, Totals};
-
-/// Version of the protocol.
-const PROTOCOL: u32 = 1;
-
-/// Real time without an answer after which a driver is killed.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// Longest line of a driver, in octets.
-const MAX_LINE: u64 = 1 << 20;
 
 /// Largest IP packet, in octets.
 const MAX_PACKET: u32 = 65_535;
-
-/// What a driver is asked for at its start.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Request {
-    protocol: u32,
-    control: Option<String>,
-    seed: u64,
-    octets: Option<u64>,
-    mtu: u16,
-    settings: serde_json::Map<String, serde_json::Value>,
-}
-
-impl Request {
-    /// Returns a request for a transfer of `octets`, or of one without end.
-    pub(crate) fn new(
-        control: Option<&str>,
-        settings: &[(String, String)],
-        seed: u64,
-        octets: Option<u64>,
-        mtu: u16,
-    ) -> Self {
-        let settings = settings.iter().map(|(key, value)| (key.clone(), value.clone().into()));
-        let settings = settings.collect();
-        let control = control.map(str::to_owned);
-        Self { protocol: PROTOCOL, control, seed, octets, mtu, settings }
-    }
-}
-
-/// The answer to a [`Request`].
-#[derive(Debug, Deserialize)]
-struct Hello {
-    #[serde(default)]
-    protocol: u32,
-    #[serde(default)]
-    error: Option<String>,
-}
 
 /// The answer to a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,18 +47,8 @@ impl Answer {
     }
 }
 
-/// A driver that runs. It is killed when it is dropped.
-pub(crate) struct Driver {
-    child: Arc<Mutex<Child>>,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-    /// The line to write, and then the answer.
-    line: String,
-    /// Number of answers so far, for the watchdog.
-    answers: Arc<AtomicU64>,
-    /// Its end stops the watchdog.
-    _running: Sender<()>,
-}
+/// A driver that runs.
+pub(crate) struct Driver(Process);
 
 impl Driver {
     /// Starts a driver.
@@ -121,36 +61,11 @@ impl Driver {
 
     /// [`Self::start`] with a limit on the time for an answer.
     fn start_within(limit: Duration, manifest: &Manifest, request: &Request) -> Result<Self> {
-        let (program, arguments) =
-            manifest.command.split_first().ok_or_else(|| Error::other("no command"))?;
-        let folder = manifest.folder.canonicalize()?;
-        let path = if program.contains('/') { folder.join(program) } else { program.into() };
-        let mut child = Command::new(&path)
-            .args(arguments)
-            .current_dir(&folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|e| Error::other(format!("{}: {e}", path.display())))?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(Error::other("no pipes"));
-        };
-        let child = Arc::new(Mutex::new(child));
-        let answers = Arc::new(AtomicU64::new(0));
-        let running = watch(limit, Arc::clone(&child), Arc::clone(&answers));
-        let output = BufReader::new(output);
-        let mut driver =
-            Self { child, input, output, line: String::new(), answers, _running: running };
-        let request = serde_json::to_string(request)?;
-        driver.line.push_str(&request);
-        let Hello { protocol, error } = driver.json()?;
-        match error {
-            Some(error) => Err(Error::other(error)),
-            None if protocol == PROTOCOL => Ok(driver),
-            None => Err(Error::other(format!(
-                "the driver has protocol {protocol}: expected {PROTOCOL}; build it again"
-            ))),
-        }
+        let mut command = Process::command(manifest)?;
+        let path = command.get_program().to_owned();
+        let child = command.spawn();
+        let child = child.map_err(|e| Error::other(format!("{}: {e}", path.display())))?;
+        Process::open(child, limit, request).map(Self)
     }
 
     /// Delivers packets, and lets time pass until `until` or until something is sent.
@@ -158,94 +73,29 @@ impl Driver {
     /// # Errors
     /// If the driver ends, or answers with anything else than the protocol demands.
     pub(crate) fn run(&mut self, until: Instant, arrived: &[u64]) -> Result<Answer> {
-        self.line.push_str("run ");
-        let _ = write!(self.line, "{}", until.as_nanos());
+        let Self(process) = self;
+        process.line.clear();
+        let _ = write!(process.line, "run {}", until.as_nanos());
         for id in arrived {
-            let _ = write!(self.line, " {id}");
+            let _ = write!(process.line, " {id}");
         }
-        self.exchange()?;
-        let answer = Answer::parse(&self.line);
-        let answer = answer.filter(|answer| answer.now <= until).ok_or_else(|| self.unexpected());
-        self.line.clear();
-        answer
+        process.write()?;
+        process.read()?;
+        let answer = Answer::parse(&process.line).filter(|answer| answer.now <= until);
+        answer.ok_or_else(|| process.unexpected())
     }
 
     /// Ends the transfer.
     ///
     /// # Errors
     /// As [`run`](Self::run); and if octets arrived that were not sent.
-    pub(crate) fn end(mut self) -> Result<Totals> {
-        self.line.push_str("end");
-        let totals: Totals = self.json()?;
-        match totals.error {
-            Some(error) => Err(Error::other(error)),
-            None => Ok(totals),
-        }
+    pub(crate) fn end(self) -> Result<Totals> {
+        let Self(mut process) = self;
+        process.line.clear();
+        process.line.push_str("end");
+        process.write()?;
+        process.json::<Totals>()?.checked()
     }
-
-    /// Writes the line, and reads a line of JSON.
-    fn json<T: for<'a> Deserialize<'a>>(&mut self) -> Result<T> {
-        self.exchange()?;
-        let value = serde_json::from_str(&self.line).map_err(|_| self.unexpected());
-        self.line.clear();
-        value
-    }
-
-    /// Writes the line, and replaces it by the answer.
-    fn exchange(&mut self) -> Result<()> {
-        self.line.push('\n');
-        let ended = |_| Error::other("the driver ended early");
-        self.input.write_all(self.line.as_bytes()).map_err(ended)?;
-        self.line.clear();
-        let mut output = self.output.by_ref().take(MAX_LINE);
-        output.read_line(&mut self.line).map_err(ended)?;
-        self.answers.fetch_add(1, Ordering::Relaxed);
-        match self.line.ends_with('\n') {
-            true => Ok(()),
-            false if self.line.len() as u64 == MAX_LINE => Err(self.unexpected()),
-            false => Err(Error::other("the driver ended early, or did not answer in time")),
-        }
-    }
-
-    /// Returns the error for an answer that the protocol does not have.
-    fn unexpected(&self) -> Error {
-        // A driver that finds a fault in the middle of a transfer names it as it does at its start.
-        if let Ok(Hello { error: Some(error), .. }) = serde_json::from_str(&self.line) {
-            return Error::other(error);
-        }
-        let beginning: String = self.line.trim_end().chars().take(60).collect();
-        Error::other(format!("the driver answered {beginning:?}, which the protocol does not have"))
-    }
-}
-
-impl Drop for Driver {
-    fn drop(&mut self) {
-        kill(&self.child);
-    }
-}
-
-fn kill(child: &Mutex<Child>) {
-    let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
-    // It may have ended by itself.
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-/// Kills `child` if no answer comes for `limit`. The watch ends when the sender is dropped.
-fn watch(limit: Duration, child: Arc<Mutex<Child>>, answers: Arc<AtomicU64>) -> Sender<()> {
-    let (running, ended) = channel();
-    thread::spawn(move || {
-        let mut last = (0, RealInstant::now());
-        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(limit / 10) {
-            let answers = answers.load(Ordering::Relaxed);
-            if answers != last.0 {
-                last = (answers, RealInstant::now());
-            } else if last.1.elapsed() > limit {
-                return kill(&child);
-            }
-        }
-    });
-    running
 }
 
 #[cfg(test)]
@@ -314,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_driver_that_does_not_answer_is_killed() {
-        let begun = RealInstant::now();
+        let begun = std::time::Instant::now();
         let error = error(&format!("{HELLO} exec sleep 60"));
         assert_eq!(error, "the driver ended early, or did not answer in time");
         assert!(begun.elapsed() < Duration::from_secs(30));

@@ -139,15 +139,18 @@ mod tests {
         let quinn = stacks.named("quinn").expect("is there");
         assert_eq!((quinn.time, &quinn.settings[..]), (Time::Virtual, &[][..]));
         let error = stacks.named("quin").expect_err("is not there").to_string();
-        assert!(error.starts_with("--stack quin: not built in "), "{error}");
-        assert!(error.ends_with("has quinn; did you mean quinn?"), "{error}");
+        assert!(error.starts_with("--stack quin: no driver in "), "{error}");
+        assert!(
+            error.ends_with("has quinn: `make stacks` builds them; did you mean quinn?"),
+            "{error}"
+        );
     }
 
     #[test]
     fn a_folder_that_does_not_exist_has_no_stacks() {
         let stacks = Stacks::read(Path::new("does/not/exist")).expect("none");
         let error = stacks.named("quinn").expect_err("none").to_string();
-        assert!(error.contains("not built in does/not/exist, which has none"), "{error}");
+        assert!(error.contains("no driver in does/not/exist, which has none"), "{error}");
     }
 
     #[test]

@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn what_the_stack_lacks_is_named() {
         for (text, expected) in [
-            ("quiche", "--stack quiche: not built in stacks, which has quinn"),
+            ("quiche", "--stack quiche: no driver in stacks, which has quinn"),
             ("quinn+bbr2", "--stack quinn+bbr2: congestion control bbr2: expected cubic, bbr"),
             ("quinn:threshold=3", "setting threshold: expected packet_threshold"),
             ("quinn:3", "--stack quinn:3: 3: expected SETTING=VALUE"),

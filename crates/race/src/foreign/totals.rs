@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use unruffled_lab::record::RunRow;
-use unruffled_measure::{StackCounts, share};
+use unruffled_measure::StackCounts;
 use unruffled_net::Counts;
 
 /// Counts at the end of a transfer.
@@ -23,30 +23,41 @@ pub(crate) struct Totals {
     /// Packets that the server's stack dropped as duplicates or as too old although it had not had them.
     #[serde(default)]
     pub(crate) discarded: Option<u64>,
+    /// Octets read in each half second, of a receiver in real time.
+    #[serde(default)]
+    pub(crate) slices: Vec<u64>,
     #[serde(default)]
     pub(super) error: Option<String>,
 }
 
 impl Totals {
+    /// Returns the counts.
+    ///
+    /// # Errors
+    /// What the driver names, such as octets that arrived and were not sent.
+    pub(super) fn checked(self) -> std::io::Result<Self> {
+        match self.error {
+            Some(error) => Err(std::io::Error::other(error)),
+            None => Ok(self),
+        }
+    }
+
     /// Sets the row's numbers of a stack whose packets met this path.
     ///
     /// If the stack does not count spurious losses, they are its losses that the path did not cause.
     pub(crate) fn fill(&self, row: &mut RunRow, path: &Counts) {
-        let missing = missing(path);
         row.flow.sending.sent_segments = self.sent;
         row.flow.sending.retransmits = self.lost;
         row.flow.means.cwnd_mean = None;
         row.flow.stack = Some(StackCounts {
-            spurious_retransmits: self.spurious.unwrap_or(self.lost.saturating_sub(missing)),
+            spurious_retransmits: self.spurious.unwrap_or(self.lost.saturating_sub(missing(path))),
             discarded: self.discarded,
         });
-        row.loss_rate = share(missing, path.offered);
-        row.out_of_order_rate = share(path.overtaken, path.delivered);
     }
 }
 
 /// Returns the number of packets that the path dropped or lost.
-fn missing(path: &Counts) -> u64 {
+pub(crate) fn missing(path: &Counts) -> u64 {
     path.dropped + path.lost + path.replay_drops + path.range_drops + path.fragment_drops
 }
 
@@ -65,7 +76,6 @@ mod tests {
         assert_eq!(row.flow.sending.retransmits, 12);
         let stack = row.flow.stack.expect("is a foreign stack's");
         assert_eq!((stack.spurious_retransmits, stack.discarded), (7, None));
-        assert_eq!(row.loss_rate, 0.05);
         // The stack's own count takes precedence.
         let totals = Totals { spurious: Some(6), discarded: Some(1), ..totals };
         totals.fill(&mut row, &path);

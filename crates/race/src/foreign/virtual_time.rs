@@ -3,14 +3,15 @@
 use std::io::{Error, Result};
 
 use unruffled_lab::Scenario;
-use unruffled_net::{Carried, Chain};
+use unruffled_net::{Carried, Chain, Counts};
 use unruffled_path::Direction;
 use unruffled_resequence::Packet as Facts;
 use unruffled_scenario::Traffic;
 use unruffled_units::{Duration, Instant};
 
-use super::Foreign;
-use super::driver::{Driver, Request};
+use super::driver::Driver;
+use super::process::Request;
+use super::{Foreign, Totals};
 use crate::entrant::port;
 use crate::guest::mtu;
 use crate::length::Length;
@@ -48,7 +49,7 @@ pub(crate) fn run(
     seed: u64,
     length: Length,
     foreign: &Foreign,
-) -> Result<Transferred> {
+) -> Result<(Transferred, Counts)> {
     let paths = paths(scenario, seed, [(group, port(0))]);
     let both = [Direction::Forward, Direction::Reverse];
     let chain = Chain::over(&paths, &both).map_err(Error::other)?;
@@ -64,13 +65,14 @@ pub(crate) fn run(
         Length::Bytes(_) => None,
     };
     let bench = Bench { driver, chain, now: Instant::ZERO, sent: 0, arrived: Vec::new() };
-    let (received, account) = bench.run(end, octets)?;
+    let (received, totals, path) = bench.run(end, octets)?;
     let seconds = match length {
         Length::Time(time) => time,
         Length::Bytes(_) => received.last,
     };
     let seconds = seconds.as_secs_f64();
-    Ok(Transferred { received, account, name: foreign.name(), seed, seconds })
+    let account = Account::Foreign(totals);
+    Ok((Transferred { received, account, name: foreign.name(), seed, seconds }, path))
 }
 
 /// A driver and the path of its packets.
@@ -85,7 +87,11 @@ struct Bench {
 }
 
 impl Bench {
-    fn run(mut self, end: Option<Instant>, octets: Option<u64>) -> Result<(Received, Account)> {
+    fn run(
+        mut self,
+        end: Option<Instant>,
+        octets: Option<u64>,
+    ) -> Result<(Received, Totals, Counts)> {
         let mut received = Received::default();
         let mut last = Instant::ZERO;
         let mut steps = 0;
@@ -115,7 +121,7 @@ impl Bench {
         received.complete = true;
         let path = self.chain.counts_in(Direction::Forward);
         let totals = self.driver.end()?;
-        Ok((received, Account::Foreign { totals, path }))
+        Ok((received, totals, path))
     }
 
     /// Lets the stack run until it sends, until packets arrive, or until `end`. `delivered` receives the time and
@@ -161,7 +167,11 @@ mod tests {
 
     /// Runs a driver that is a shell script, and returns the lines that it received. In the script, `$until` and `$ids`
     /// are the words of a step; it answers once for each.
-    fn played(name: &str, answers: &str, length: Length) -> (Result<Transferred>, Vec<String>) {
+    fn played(
+        name: &str,
+        answers: &str,
+        length: Length,
+    ) -> (Result<(Transferred, Counts)>, Vec<String>) {
         let log = std::env::temp_dir().join(format!("unruffled-{name}-{}", process::id()));
         let _ = fs::remove_file(&log);
         let text = format!(
@@ -210,10 +220,10 @@ mod tests {
             "end",
         ];
         assert_eq!(lines, expected);
-        let transferred = transferred.expect("ends");
+        let (transferred, path) = transferred.expect("ends");
         assert_eq!(transferred.received.octets, 1200);
         assert_eq!(transferred.received.last, std::time::Duration::from_millis(28));
-        let Account::Foreign { totals, path } = transferred.account else { panic!("is foreign") };
+        let Account::Foreign(totals) = transferred.account else { panic!("is foreign") };
         assert_eq!((totals.sent, totals.lost, totals.spurious), (3, 1, None));
         assert_eq!((path.offered, path.delivered, path.overtaken), (3, 3, 1));
     }
@@ -225,7 +235,7 @@ mod tests {
         let (transferred, lines) = played("octets", answers, Length::Bytes(1200));
         // Without anything on the path, the transfer would fail 120 s after the last octet.
         assert_eq!(lines, ["run 120000000000", "run 26000000", "run 120000000000 0", "end"]);
-        assert_eq!(transferred.expect("ends").received.complete, true);
+        assert!(transferred.expect("ends").0.received.complete);
     }
 
     #[test]

@@ -140,6 +140,10 @@ impl Ends for Quinn {
 
     fn end(&mut self) -> End {
         let lost = self.client.stats().map_or(0, |stats| stats.path.lost_packets);
-        End { lost, discarded: Some(self.discarded), ..End::default() }
+        #[cfg(feature = "detector")]
+        let spurious = self.client.connection.as_ref().map(|(_, c)| c.detector_counts().refuted);
+        #[cfg(not(feature = "detector"))]
+        let spurious = None;
+        End { lost, spurious, discarded: Some(self.discarded), ..End::default() }
     }
 }

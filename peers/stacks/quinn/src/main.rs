@@ -10,9 +10,13 @@ use stacks_driver::{About, version};
 
 fn main() -> ExitCode {
     stacks_driver::main::<ends::Quinn>(&About {
-        name: "quinn",
+        name: if cfg!(feature = "detector") { "quinn-detector" } else { "quinn" },
         version: version(include_str!("../Cargo.lock"), "quinn-proto"),
-        about: "QUIC in Rust, without I/O",
+        about: if cfg!(feature = "detector") {
+            "quinn with the detector of unruffled"
+        } else {
+            "QUIC in Rust, without I/O"
+        },
         controls: &["cubic", "newreno", "bbr"],
         settings: configuration::SETTINGS,
     })

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use unruffled_lateness::two_stage::SMALLEST_WINDOW;
 use unruffled_units::{Duration, Instant};
 
 use super::fixed::DUPTHRESH;
@@ -23,7 +24,7 @@ settings! {
         reo_wnd: f64 = Parameter {
             name: "reo_wnd",
             unit: Unit::Fraction,
-            default: 0.25,
+            default: SMALLEST_WINDOW,
             range: (0.0, 1.0),
             about: "the reordering window's step, as a share of the minimum round-trip time",
             source: "RFC 8985, section 6.2",
@@ -82,11 +83,6 @@ impl Rack {
     /// Returns the smallest reordering window, as a share of the minimum round-trip time.
     pub(super) fn smallest_window(&self) -> f64 {
         self.settings.reo_wnd
-    }
-
-    /// Returns RACK.xmit_ts.
-    pub(super) fn latest_sent(&self) -> Instant {
-        self.state.latest_sent
     }
 
     /// Returns RACK.reo_wnd (section 6.2, step 4).

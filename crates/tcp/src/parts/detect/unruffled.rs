@@ -8,7 +8,8 @@
 
 use std::borrow::Cow;
 
-use unruffled_lateness::{Lateness, share_of};
+use unruffled_lateness::two_stage::{self, Path, Waits};
+use unruffled_lateness::{Front, Lateness, share_of};
 use unruffled_units::{Duration, Instant};
 
 use super::dsack_loss::DsackLoss;
@@ -26,7 +27,7 @@ settings! {
         budget: f64 = Parameter {
             name: "budget",
             unit: Unit::Fraction,
-            default: 0.01,
+            default: two_stage::BUDGET,
             range: (0.0, 0.5),
             about: "maximum share of segments resent spuriously, if the share lost is not smaller",
             source: "docs/senders/unruffled.md, ablation",
@@ -34,7 +35,7 @@ settings! {
         margin: f64 = Parameter {
             name: "margin",
             unit: Unit::Number,
-            default: 1.25,
+            default: two_stage::MARGIN,
             range: (1.0, 100.0),
             about: "wait for confirmation, as a multiple of the longest lateness",
             source: "docs/senders/unruffled.md, ablation",
@@ -42,7 +43,7 @@ settings! {
         memory: Duration = Parameter {
             name: "memory",
             unit: Unit::Time,
-            default: 3.0,
+            default: (two_stage::MEMORY.as_nanos() / 1_000_000_000) as f64,
             range: (0.1, 1000.0),
             about: "minimum time for which a lateness counts; it also needs 1000 newer samples to expire",
             source: "docs/senders/unruffled.md, ablation",
@@ -50,7 +51,7 @@ settings! {
         many: f64 = Parameter {
             name: "many",
             unit: Unit::Fraction,
-            default: 0.1,
+            default: two_stage::MANY,
             range: (0.0, 1.0),
             about: "share of the window that confirms losses when suspected at a time (at least 3 segments)",
             source: "docs/senders/unruffled.md, ablation",
@@ -63,25 +64,6 @@ pub(crate) const UNRUFFLED: Kind<Detector> = Kind::new::<Settings>("unruffled", 
     maker(values, |settings: Settings, _| boxed(Unruffled::new(settings)))
 });
 
-/// Upper bound on both waits, unless the retransmission timeout is longer (RFC 6298, rule 2.4: the
-/// minimum of the timeout).
-const MAX_WAIT: Duration = Duration::from_secs(1);
-/// Number of round trips that the second wait may last over long paths, or more with a large window.
-const CONFIRM_ROUND_TRIPS: f64 = 16.0;
-
-/// Time by which an acknowledgement may be later than the smoothed round trip without a sign of an outage: timers and
-/// queues.
-const ACK_SLACK: Duration = Duration::from_millis(10);
-
-/// The two waits, each after the reference round trip.
-#[derive(Clone, Copy, Debug)]
-struct Waits {
-    /// τ_rtx: time until a segment is sent again.
-    resend: Duration,
-    /// τ_cc: time until its loss is confirmed.
-    confirm: Duration,
-}
-
 /// The detector.
 #[derive(Debug)]
 pub(crate) struct Unruffled {
@@ -90,18 +72,11 @@ pub(crate) struct Unruffled {
     dsack_loss: DsackLoss,
     /// The setting `many`.
     overflow_share: f64,
-    /// The round-trip time of the front, which is the latest-sent segment known to be delivered. It
-    /// does not change when a late segment arrives, in contrast to RACK's, which is that of the
-    /// latest-sent segment of each acknowledgement.
-    reference: Duration,
+    /// RACK's round-trip time is that of the latest-sent segment of each acknowledgement instead.
+    front: Front,
     /// Transmission time of the latest-sent segment that was sent once and is known to be delivered.
     /// RACK's may be that of a retransmission whose original arrived.
     sent_once: Instant,
-    /// Time of the last acknowledgement.
-    acknowledged: Instant,
-    /// Segments sent before this time give no samples. They may have arrived long before they were
-    /// acknowledged, because an outage lost the acknowledgements.
-    hidden_until: Instant,
 }
 
 impl Unruffled {
@@ -112,10 +87,8 @@ impl Unruffled {
             lateness: Lateness::new(memory, budget, margin),
             dsack_loss: DsackLoss::default(),
             overflow_share: many,
-            reference: Duration::ZERO,
+            front: Front::default(),
             sent_once: Instant::ZERO,
-            acknowledged: Instant::ZERO,
-            hidden_until: Instant::ZERO,
         }
     }
 
@@ -125,18 +98,14 @@ impl Unruffled {
     }
 
     fn waits(&self, view: &View) -> Waits {
-        let bound = view.rto.max(MAX_WAIT);
-        let floor = self.floor(view);
-        let resend = self.lateness.quantile().max(floor).min(bound);
-        let safe = self.lateness.safe();
-        if safe <= bound {
-            return Waits { resend, confirm: resend.max(safe) };
-        }
-        // During the wait, Reno grows by one segment per round trip, so by no more than the number of
-        // suspicions that would confirm an overflow.
-        let round_trips = CONFIRM_ROUND_TRIPS.max((view.cwnd * self.overflow_share).floor());
-        let longest = bound.max(self.reference.mul_f64(round_trips));
-        Waits { resend, confirm: resend.max(safe.min(longest)) }
+        let path = Path {
+            smallest_window: self.floor(view),
+            timeout: view.rto,
+            reference: self.front.reference(),
+            window: view.cwnd,
+            overflow_share: self.overflow_share,
+        };
+        Waits::new(&self.lateness, &path)
     }
 }
 
@@ -150,8 +119,9 @@ impl LossDetector for Unruffled {
             return self.rack.rule(view);
         }
         let Waits { resend, confirm } = self.waits(view);
-        let overdue = Overdue { wait: self.reference + resend, eager: true };
-        let confirm_after = Some(self.reference + confirm);
+        let reference = self.front.reference();
+        let overdue = Overdue { wait: reference + resend, eager: true };
+        let confirm_after = Some(reference + confirm);
         Rule { overdue: Some(overdue), confirm_after, ..Rule::default() }
     }
 
@@ -160,31 +130,24 @@ impl LossDetector for Unruffled {
     }
 
     fn on_ack(&mut self, facts: &AckFacts, view: &View) {
-        if let Some(sent) = facts.latest_sent
-            && sent >= self.rack.latest_sent()
-        {
-            self.reference = view.now.since(sent);
+        if self.front.on_ack(facts.latest_sent, view.now) {
             self.lateness.invalidate_share();
         }
         self.sent_once = self.sent_once.max(facts.latest_sent_once.unwrap_or_default());
-        self.acknowledged = view.now;
         self.rack.on_ack(facts, view);
         if self.lateness.refresh(view.now) {
             self.dsack_loss.fade();
         }
         // Computed long before it is needed, because other work hides the latency of its divisions.
-        let _ = self.lateness.share(self.reference);
+        let _ = self.lateness.share(self.front.reference());
     }
 
     fn on_recovery_end(&mut self, view: &View) {
         self.rack.on_recovery_end(view);
     }
 
-    /// If acknowledgements still arrive, one segment is later than the timer, and the path works.
     fn on_timeout(&mut self, _first: bool, view: &View) {
-        if view.now.since(self.acknowledged) > view.srtt.unwrap_or_default() + ACK_SLACK {
-            self.hidden_until = view.now;
-        }
+        self.front.on_timeout(view.srtt.unwrap_or_default(), view.now);
     }
 
     fn variables(&self, view: &View, show: &mut dyn FnMut(Variable)) {
@@ -205,7 +168,7 @@ impl LatenessModel for Unruffled {
     }
 
     fn on_arrival(&mut self, sent: Instant, now: Instant) {
-        if sent < self.hidden_until {
+        if self.front.hides(sent) {
             return;
         }
         match self.lateness(sent, now) {
@@ -215,9 +178,8 @@ impl LatenessModel for Unruffled {
     }
 
     fn lateness(&self, sent: Instant, now: Instant) -> Option<Duration> {
-        let front = if self.lateness.seen() { self.rack.latest_sent() } else { self.sent_once };
-        (sent < front && sent >= self.hidden_until)
-            .then(|| now.since(sent).saturating_sub(self.reference))
+        let front = if self.lateness.seen() { self.front.sent() } else { self.sent_once };
+        self.front.lateness_behind(front, sent, now)
     }
 
     fn on_late(&mut self, lateness: Duration) {
@@ -243,12 +205,12 @@ impl LatenessModel for Unruffled {
     // Little's law: of the segments of a round trip, each of which is late by this mean time, this share
     // is late at any moment.
     fn late_share(&self) -> f64 {
-        self.lateness.share(self.reference)
+        self.lateness.share(self.front.reference())
     }
 
     fn suspected_share(&self, view: &View) -> f64 {
         let Waits { resend, .. } = self.waits(view);
-        share_of(self.lateness.mean_beyond(resend), self.reference)
+        share_of(self.lateness.mean_beyond(resend), self.front.reference())
     }
 
     fn likely_reordered_since(&self, view: &View) -> Option<Instant> {

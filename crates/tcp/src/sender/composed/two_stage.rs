@@ -7,6 +7,7 @@
 
 use std::num::NonZeroU64;
 
+use unruffled_lateness::two_stage;
 use unruffled_units::{Duration, Instant};
 
 use super::context::Step;
@@ -20,9 +21,6 @@ use crate::parts::respond::Before;
 use crate::sender::Ack;
 use crate::sender::reductions::{Basis, Evidence, Load, Saved, Suspicions, Undo};
 use crate::sender::stream::{Reading, Retransmission, SegNo, Spurious, Stream, Transmission};
-
-/// Minimum time for which a suspicion is kept for a DSACK: twice the longest wait.
-const MIN_DSACK_HORIZON: Duration = Duration::from_secs(2);
 
 /// Maximum duration of a reduction, in round trips.
 const MAX_REDUCTION_ROUND_TRIPS: u64 = 3;
@@ -474,8 +472,7 @@ impl Composed {
         if !self.two_stage_active() || (by_control && self.control.holds_back()) {
             return cwnd;
         }
-        let late = (self.detector.late_share() * cwnd + 0.5) as u32;
-        cwnd + f64::from(late).min(cwnd)
+        cwnd + two_stage::room_for_late(self.detector.late_share(), cwnd)
     }
 
     /// Returns how many segments of a pipe are not late, by the share that is late at any time. Late ones
@@ -496,8 +493,8 @@ impl Composed {
         if !self.window.slow_start() || responded {
             return false;
         }
-        let usual = self.detector.late_share() * self.window.cwnd;
-        f64::from(stream.board.holes()) > 2.0 * usual + 3.0
+        let share = self.detector.late_share();
+        two_stage::slow_start_overflows(stream.board.holes(), share, self.window.cwnd)
     }
 
     /// Returns how long after a retransmission its DSACK may arrive.
@@ -508,7 +505,7 @@ impl Composed {
             None => rto * 2,
             Some(suspicions) => {
                 let wait = suspicions.confirm_after().unwrap_or_default();
-                MIN_DSACK_HORIZON.max(rto * 8).max(wait * 2)
+                two_stage::horizon(rto, wait)
             }
         }
     }

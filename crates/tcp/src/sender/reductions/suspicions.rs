@@ -10,12 +10,12 @@ mod tests;
 
 use std::collections::VecDeque;
 
+use unruffled_lateness::two_stage;
 use unruffled_units::{Duration, Instant};
 
 use super::arrivals::Arrivals;
 use super::{Inherit, Ledger, ReductionId};
 use crate::parts::detect::DsackOutcome;
-use crate::parts::detect::fixed::DUPTHRESH;
 use crate::sender::numbers::{Renumbered, SegNo};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -271,15 +271,8 @@ impl Suspicions {
     /// suspicions indicates an overflow: at least `limit`, at least three, and more than twice `usual`,
     /// the number that lateness alone leads to.
     pub(crate) fn overflow(&self, limit: f64, usual: impl FnOnce() -> f64) -> Option<Load> {
-        let fresh = f64::from(self.fresh);
-        if fresh < limit.max(f64::from(DUPTHRESH)) {
-            return None;
-        }
-        let usual = 2.0 * usual();
-        if fresh <= usual {
-            return None;
-        }
-        self.pending_fresh().nth(usual as usize).map(|suspicion| suspicion.load)
+        let explained = two_stage::explained(self.fresh, limit, usual)?;
+        self.pending_fresh().nth(explained).map(|suspicion| suspicion.load)
     }
 
     /// Discards decided suspicions. Those that a DSACK may still refute are kept until `horizon` after

@@ -1,0 +1,3 @@
+module unruffled/peers/stacks/golang
+
+go 1.26
