@@ -83,7 +83,7 @@ impl Bench {
         (bench, request)
     }
 
-    /// Tells the bench that the request is served, with `control`.
+    /// Answers that the request is served, with `control`.
     pub fn start(&mut self, about: &About, control: &str) -> Result<(), String> {
         self.write(&about.answer(control))
     }

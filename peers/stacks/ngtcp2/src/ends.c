@@ -118,7 +118,7 @@ static int new_key(ngtcp2_conn *connection, uint8_t *rx_secret, uint8_t *tx_secr
         connection, rx_secret, tx_secret, rx_aead, rx_iv, tx_aead, tx_iv, rx_old, tx_old, length, user);
 }
 
-/* The stack has no counts; its log tells of each packet. */
+/* The stack has no counts; its log names each packet. */
 static void logs(void *user, const char *format, ...)
 {
     struct end *end = user;

@@ -32,7 +32,7 @@ struct Request {
     calls: Calls,
 }
 
-/// What the library's log tells.
+/// Counts from the library's log.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {

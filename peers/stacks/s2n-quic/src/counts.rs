@@ -1,4 +1,4 @@
-//! What the stack's events tell.
+//! Counts from the stack's events.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
