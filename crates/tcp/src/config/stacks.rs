@@ -9,6 +9,19 @@ use crate::Config;
 /// max_ack_delay of RFC 9000, section 18.2.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 
+/// Delay of an acknowledgement in gVisor.
+const GVISOR_DELAYED_ACK: Duration = Duration::from_millis(40);
+/// Minimum timeout of gVisor (`TCPMinRTO`).
+const GVISOR_MIN_RTO: Duration = Duration::from_millis(200);
+/// Delay of an acknowledgement in smoltcp (`ACK_DELAY_DEFAULT`).
+const SMOLTCP_DELAYED_ACK: Duration = Duration::from_millis(10);
+/// Minimum timeout of smoltcp (`RTTE_MIN_RTO`).
+const SMOLTCP_MIN_RTO: Duration = Duration::from_millis(1000);
+/// Buffers of smoltcp's examples, in octets.
+const SMOLTCP_BUFFER: u64 = 65_535;
+/// A window that limits nothing, in segments.
+const NO_WINDOW: u32 = 700_000;
+
 impl Config {
     /// Returns the settings with what all QUIC stacks have: packet numbers, round-trip times smoothed by
     /// the sample (RFC 9002, section 5.3), and no timestamps.
@@ -56,5 +69,42 @@ impl Config {
             ..ReceiverConfig::default()
         };
         self.as_quic(Some(MAX_ACK_DELAY), receiver)
+    }
+
+    /// Returns the settings of gVisor's netstack at both ends: timestamps, three SACK blocks, no DSACK
+    /// (`pkg/tcpip/transport/tcp/sack.go`, `rcv.go`), and a minimum timeout of 200 ms.
+    #[must_use]
+    pub fn as_gvisor(self) -> Self {
+        self.with(|c| {
+            c.receiver = ReceiverConfig {
+                reported_ranges: Some(3),
+                dsack: false,
+                ..ReceiverConfig::default()
+            };
+            c.timestamps.offer = true;
+            c.delayed_ack = Some(GVISOR_DELAYED_ACK);
+            c.rto.min = GVISOR_MIN_RTO;
+            c.window.byte_counting = u32::MAX;
+        })
+    }
+
+    /// Returns the settings of smoltcp 0.14.0 at both ends: buffers of 65,535 octets, which alone limit what
+    /// is in flight, one SACK block, and a segment that would begin a fifth island of data is dropped
+    /// without an answer (`src/socket/tcp.rs`, `src/storage/assembler.rs`).
+    #[must_use]
+    pub fn as_smoltcp(self) -> Self {
+        self.with(|c| {
+            c.receiver = ReceiverConfig {
+                reported_ranges: Some(1),
+                islands: Some(4),
+                dsack: false,
+                ..ReceiverConfig::default()
+            };
+            c.delayed_ack = Some(SMOLTCP_DELAYED_ACK);
+            c.receive_buffer = SMOLTCP_BUFFER;
+            c.initial_receive_buffer = None;
+            c.window.initial = NO_WINDOW;
+            c.rto.min = SMOLTCP_MIN_RTO;
+        })
     }
 }

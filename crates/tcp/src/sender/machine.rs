@@ -47,7 +47,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.paces(),
             Self::TcpPr(_) => false,
-            Self::Quic(_) => false,
+            Self::Quic(machine) => machine.paces(),
         }
     }
 
@@ -56,7 +56,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.paced_until(),
             Self::TcpPr(_) => Instant::MAX,
-            Self::Quic(_) => Instant::MAX,
+            Self::Quic(machine) => machine.paced_until(),
         }
     }
 

@@ -46,6 +46,8 @@ const MIN_WINDOW: f64 = 2.0;
 const PROBES: u32 = 2;
 /// Maximum number of doublings of the probe timeout.
 const MAX_BACKOFF: u32 = 16;
+/// Rate of pacing, in windows per round trip (section 7.7: N of 1.25).
+const PACING_GAIN: f64 = 1.25;
 /// Packets by which the flight may fall short of a window that grows, as a burst.
 const BURST: f64 = 3.0;
 
@@ -73,6 +75,8 @@ pub(crate) struct Quic {
     backoff: u32,
     /// Probes that may leave whatever the window.
     probes: u32,
+    /// The present burst, and until when the next one waits, for stacks that pace.
+    burst: Burst,
     /// Packets that proportional rate reduction permits beyond the window, for stacks that have it.
     prr: Prr,
     /// Parts of packets acknowledged since the window last grew.
@@ -105,6 +109,17 @@ impl Carried {
     }
 }
 
+/// Packets that left together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Burst {
+    at: Instant,
+    packets: f64,
+    /// When the next burst may leave.
+    next: Instant,
+    /// Whether it held back a packet.
+    waits: bool,
+}
+
 /// Proportional rate reduction (RFC 6937), counted in packets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Prr {
@@ -134,6 +149,7 @@ impl Quic {
             probe_time: Instant::MAX,
             backoff: 0,
             probes: 0,
+            burst: Burst::default(),
             prr: Prr::default(),
             counted: 0.0,
             ledger: Ledger::default(),
@@ -204,6 +220,16 @@ impl Quic {
         if self.loss_time == Instant::MAX { self.probe_time } else { self.loss_time }
     }
 
+    /// Returns whether bursts are followed by pauses.
+    pub(super) fn paces(&self) -> bool {
+        self.rules.paces
+    }
+
+    /// Returns when pacing permits what it holds back; the maximum if it holds nothing back.
+    pub(super) fn paced_until(&self) -> Instant {
+        if self.burst.waits { self.burst.next } else { Instant::MAX }
+    }
+
     fn view(&self, stream: &Stream, now: Instant) -> View {
         View {
             now,
@@ -247,6 +273,11 @@ impl Quic {
         now: Instant,
         observer: &mut impl Observer,
     ) {
+        // ngtcp2 forgets by a timer, the others when an acknowledgement has been processed.
+        let by_timer = self.restoration.undo == Undo::NoneLost;
+        if by_timer {
+            self.sent.forget(now - self.memory(stream));
+        }
         let flight_before = self.flight(stream);
         let sample = self.take_ranges(stream, &ack);
         self.deliver(stream, &ack, now, observer);
@@ -259,7 +290,7 @@ impl Quic {
             self.undo(now, observer);
         }
         if !self.acked.is_empty() || !self.spurious.is_empty() {
-            self.detect(stream, now, observer);
+            self.detect(stream, flight_before, now, observer);
         }
         if !undo_before {
             self.undo(now, observer);
@@ -275,8 +306,9 @@ impl Quic {
         self.acked.clear();
         self.spurious.clear();
         self.leave(observer, now);
-        let memory = self.memory(stream);
-        self.sent.forget(now - memory);
+        if !by_timer {
+            self.sent.forget(now - self.memory(stream));
+        }
         self.arm(stream, now);
         let Window { cwnd, ssthresh } = self.window;
         let rule = self.detector.rule(&self.view(stream, now));
@@ -434,12 +466,17 @@ impl Quic {
     }
 
     /// Deems packets lost (section 6.1), and reduces the window for those that were sent after it was last
-    /// reduced.
-    fn detect(&mut self, stream: &mut Stream, now: Instant, observer: &mut impl Observer) {
+    /// reduced. `flight` is what was in flight before.
+    fn detect(
+        &mut self,
+        stream: &mut Stream,
+        flight: f64,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
         self.loss_time = Instant::MAX;
         let rule = self.detector.rule(&self.view(stream, now));
         let limit = self.memory_limit(&rule);
-        let flight = self.flight(stream);
         let mut run: Option<(Sent, Sent)> = None;
         let mut persistent = false;
         let period = Self::probe_timeout(stream) * PERSISTENT;
@@ -543,8 +580,8 @@ impl Quic {
             }
             let Window { cwnd, .. } = self.window;
             let slow = self.window.slow_start() && flight_before > cwnd / 2.0;
-            let cut = matches!(self.rules.room, Room::Cut { .. });
-            if marked || !(cut || slow || flight_before + BURST >= cwnd) {
+            let unused = self.rules.grows_unused;
+            if marked || !(unused || slow || flight_before + BURST >= cwnd) {
                 self.control.on_limited(&flow);
                 continue;
             }
@@ -607,7 +644,7 @@ impl Quic {
         observer: &mut impl Observer,
     ) {
         if self.loss_time <= now {
-            self.detect(stream, now, observer);
+            self.detect(stream, self.flight(stream), now, observer);
             self.arm(stream, now);
             return;
         }
@@ -631,18 +668,34 @@ impl Quic {
 
     /// Returns the next packet to send.
     pub(super) fn poll(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
+        self.burst.waits = false;
         let (carried, transmission) = if self.probes > 0 {
             self.probes -= 1;
             self.probe(stream, now)?
         } else {
             let room = self.room(stream)?;
+            self.burst.waits = self.rules.paces && now < self.burst.next && now != self.burst.at;
+            if self.burst.waits {
+                return None;
+            }
             self.next(stream, room, now)?
         };
+        self.pace(stream, now);
         let part = self.part(stream, u64::from(carried.len), 1);
         self.prr.out += part;
         self.prr.more = (self.prr.more - part).max(0.0);
         self.on_sent(stream, carried, now);
         Some(transmission)
+    }
+
+    /// Counts a packet of a burst.
+    fn pace(&mut self, stream: &Stream, now: Instant) {
+        let Some(srtt) = stream.round_trips.srtt().filter(|_| self.rules.paces) else { return };
+        if self.burst.at != now {
+            self.burst = Burst { at: now, ..Burst::default() };
+        }
+        self.burst.packets += 1.0;
+        self.burst.next = now + srtt.mul_f64(self.burst.packets / (PACING_GAIN * self.window.cwnd));
     }
 
     /// Returns `octets` in `packets`, with their headers, as a number of full packets.

@@ -79,14 +79,23 @@ pub(super) enum Host {
     Any,
     /// Linux, at both ends.
     Linux,
+    /// gVisor's netstack, at both ends.
+    Gvisor,
+    /// smoltcp, at both ends.
+    Smoltcp,
 }
 
 impl Row {
     /// Returns the settings of an end of a connection of this sender.
     pub(super) fn settings(&self, config: Config) -> Config {
         match &self.made_of {
-            MadeOf::Kinds(Kinds { host: Host::Linux, .. }) => config.as_linux(),
-            MadeOf::Kinds(_) | MadeOf::TcpPr(_) => config,
+            MadeOf::Kinds(kinds) => match kinds.host {
+                Host::Any => config,
+                Host::Linux => config.as_linux(),
+                Host::Gvisor => config.as_gvisor(),
+                Host::Smoltcp => config.as_smoltcp(),
+            },
+            MadeOf::TcpPr(_) => config,
             MadeOf::Quic(kinds) => (kinds.ends)(config),
         }
     }

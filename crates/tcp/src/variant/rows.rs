@@ -3,7 +3,7 @@
 
 use super::row::{Host, Kinds, QuicKinds, Row};
 use crate::Config;
-use crate::parts::control::cubic::CUBIC;
+use crate::parts::control::cubic::QUICHE_CUBIC;
 use crate::parts::control::linux_cubic::LINUX_CUBIC;
 use crate::parts::control::ngtcp2_cubic::NGTCP2_CUBIC;
 use crate::parts::control::reno;
@@ -72,13 +72,15 @@ const LINUX: Kinds =
 const QUICHE: QuicKinds = QuicKinds {
     detector: quic_stacks::QUICHE,
     restoration: packets::QUICHE,
-    control: CUBIC,
+    control: QUICHE_CUBIC,
     recovery: quic::Recovery {
         initial_window: Some(10),
         prr: true,
         cancels: false,
         persistent_congestion: false,
-        room: quic::Room::Cut { header: 45, least: 60 },
+        paces: false,
+        grows_unused: true,
+        room: quic::Room::Cut { header: 43, least: 48 },
     },
     ends: Config::as_quiche,
 };
@@ -92,6 +94,8 @@ const NGTCP2: QuicKinds = QuicKinds {
         prr: false,
         cancels: true,
         persistent_congestion: true,
+        paces: true,
+        grows_unused: true,
         room: quic::Room::Any,
     },
     ends: Config::as_ngtcp2,
@@ -106,6 +110,8 @@ const QUIC_GO: QuicKinds = QuicKinds {
         prr: false,
         cancels: false,
         persistent_congestion: false,
+        paces: false,
+        grows_unused: false,
         room: quic::Room::Any,
     },
     ends: Config::as_quic_go,
@@ -317,6 +323,24 @@ pub const ROWS: &[Row] = &[
         "quic-go with Reno: no packet threshold after a spurious loss, undo when all were spurious",
         "quic-go 0.65.0, internal/ackhandler, internal/congestion",
         QUIC_GO,
+    ),
+    // What gVisor's Eifel detection finds it only counts (`snd.go`), so it restores nothing.
+    Row::composed(
+        "gvisor",
+        "gVisor's netstack at both ends: RACK with Reno, no DSACK, no undo",
+        "gVisor 20260905, pkg/tcpip/transport/tcp/rack.go, snd.go, sack.go",
+        Kinds {
+            restoration: NONE,
+            reduction: Reduction::AtOnce,
+            host: Host::Gvisor,
+            ..RACK
+        },
+    ),
+    Row::composed(
+        "smoltcp",
+        "smoltcp at both ends: three duplicates, no congestion control, four islands of data",
+        "smoltcp 0.14.0, src/socket/tcp.rs, src/storage/assembler.rs",
+        Kinds { control: reno::NONE, host: Host::Smoltcp, ..RENO },
     ),
     Row::composed(
         "unruffled",

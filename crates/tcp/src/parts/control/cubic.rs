@@ -36,6 +36,14 @@ pub(crate) const CUBIC: Kind<AnyControl> = Kind::new::<Settings>("cubic", |value
     maker(values, |settings: Settings, _| AnyControl::Cubic(Cubic::new(settings.c, settings.beta)))
 });
 
+/// CUBIC as quiche 0.30.0 has it (`congestion/cubic.rs`): an undo restores W_max, K and the epoch, but not
+/// W_est, which stays what the reduction left. So a window that was restored does not grow as Reno's.
+pub(crate) const QUICHE_CUBIC: Kind<AnyControl> = Kind::new::<Settings>("cubic", |values| {
+    maker(values, |Settings { c, beta }: Settings, _| {
+        AnyControl::Cubic(Cubic { restores_w_est: false, ..Cubic::new(c, beta) })
+    })
+});
+
 /// Variables of section 4.1.2, which section 4.9.2 saves. Windows are in segments, times in
 /// seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -68,6 +76,8 @@ struct Stage {
 pub(crate) struct Cubic {
     c: f64,
     beta: f64,
+    /// Whether an undo restores W_est, too.
+    restores_w_est: bool,
     state: State,
     /// Time of the last acknowledgement in the stage.
     last_ack: Instant,
@@ -75,7 +85,8 @@ pub(crate) struct Cubic {
 
 impl Cubic {
     fn new(c: f64, beta: f64) -> Self {
-        Self { c, beta, state: State::default(), last_ack: Instant::ZERO }
+        let state = State::default();
+        Self { c, beta, restores_w_est: true, state, last_ack: Instant::ZERO }
     }
 
     /// Returns W_cubic by equation 1.
@@ -183,7 +194,11 @@ impl CongestionControl for Cubic {
         if let Variables::Cubic(state) = saved.0
             && window.cwnd < self.state.cwnd_prior
         {
+            let w_est = self.state.stage.map_or(window.cwnd, |stage| stage.w_est);
             self.state = state;
+            if let Some(stage) = self.state.stage.as_mut().filter(|_| !self.restores_w_est) {
+                stage.w_est = w_est;
+            }
         }
     }
 }

@@ -46,6 +46,32 @@ pub(crate) const QUIC_GO: Kind<AnyControl> = Kind::new::<QuicGoSettings>("reno-b
     })
 });
 
+/// No congestion control: the window limits nothing.
+pub(crate) const NONE: Kind<AnyControl> = Kind::new::<()>("no-control", |values| {
+    maker(values, |(), _| AnyControl::Own(Box::new(NoControl)))
+});
+
+/// A window of this many segments limits nothing.
+const NO_LIMIT: f64 = 700_000.0;
+
+/// No congestion control.
+#[derive(Debug)]
+struct NoControl;
+
+impl CongestionControl for NoControl {
+    fn about(&self) -> Cow<'static, str> {
+        "none".into()
+    }
+
+    fn grow(&mut self, window: &mut Window, _acked: u32, _counted: u32, _flow: &Flow) {
+        window.cwnd = NO_LIMIT;
+    }
+
+    fn on_loss(&mut self, _window: &Window, _timeout: bool, _flow: &Flow) -> f64 {
+        NO_LIMIT
+    }
+}
+
 /// Additive increase, and a multiplicative decrease of the window by another factor than a half.
 #[derive(Debug)]
 struct RenoBeta {

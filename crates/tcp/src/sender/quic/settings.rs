@@ -18,6 +18,11 @@ pub(crate) struct Recovery {
     /// Whether the data of a packet that was deemed lost is not sent again if that packet is acknowledged
     /// first.
     pub(crate) cancels: bool,
+    /// Whether a burst is followed by a pause, of the time that it takes at 5/4 of the window in a round trip
+    /// (RFC 9002, section 7.7).
+    pub(crate) paces: bool,
+    /// Whether the window grows although it is not full.
+    pub(crate) grows_unused: bool,
     /// When a packet may leave.
     pub(crate) room: Room,
 }
