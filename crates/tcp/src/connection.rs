@@ -142,7 +142,7 @@ impl Connection {
             receiver: Receiver::of(&config),
             numbers: InitialNumbers { ours: SeqNr(config.isn), theirs: SeqNr(0) },
             sack,
-            numbered: config.receiver.numbers_packets(),
+            numbered: config.receiver_rules().numbers_packets(),
             ecn: EcnState::default(),
             echo: None,
             clock: Clock::new(&config),

@@ -123,9 +123,7 @@ impl Sender {
                 let timer = AnyTimer::Rfc6298(Rfc6298);
                 Stream::new(config, settings.selective, Lengths::Mean, timer)
             }
-            Recipe::Quic(_) => {
-                Stream::new(config, true, Lengths::Mean, AnyTimer::Rfc6298(Rfc6298))
-            }
+            Recipe::Quic(_) => Stream::new(config, true, Lengths::Mean, AnyTimer::Rfc6298(Rfc6298)),
         };
         let machine = Machine::new(config, recipe);
         if machine.samples_path() {

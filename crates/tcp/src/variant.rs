@@ -297,7 +297,8 @@ impl Added {
             return Err(VariantError::TakesNoParts { name, row: row.name });
         };
         let is_linux = kinds.host == Host::Linux;
-        let has_control = kinds.control.name != reno::RENO.name && !is_linux;
+        let replaceable = [reno::RENO.name, reno::NONE.name].contains(&kinds.control.name);
+        let has_control = !replaceable && !is_linux;
         match part.change {
             Change::Control(_) if self.control.is_some() || has_control => {
                 return Err(VariantError::SecondControl { name, part: part_name });

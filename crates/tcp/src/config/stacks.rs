@@ -19,15 +19,13 @@ const SMOLTCP_DELAYED_ACK: Duration = Duration::from_millis(10);
 const SMOLTCP_MIN_RTO: Duration = Duration::from_millis(1000);
 /// Buffers of smoltcp's examples, in octets.
 const SMOLTCP_BUFFER: u64 = 65_535;
-/// A window that limits nothing, in segments.
-const NO_WINDOW: u32 = 700_000;
 
 impl Config {
     /// Returns the settings with what all QUIC stacks have: packet numbers, round-trip times smoothed by
     /// the sample (RFC 9002, section 5.3), and no timestamps.
     fn as_quic(self, delayed_ack: Option<Duration>, receiver: ReceiverConfig) -> Self {
         self.with(|c| {
-            c.receiver = ReceiverConfig { packets: true, ..receiver };
+            c.receiver = Some(Box::new(ReceiverConfig { packets: true, ..receiver }));
             c.delayed_ack = delayed_ack;
             c.timestamps.offer = false;
             c.rto.segments_per_ack = u32::MAX;
@@ -76,11 +74,11 @@ impl Config {
     #[must_use]
     pub fn as_gvisor(self) -> Self {
         self.with(|c| {
-            c.receiver = ReceiverConfig {
+            c.receiver = Some(Box::new(ReceiverConfig {
                 reported_ranges: Some(3),
                 dsack: false,
                 ..ReceiverConfig::default()
-            };
+            }));
             c.timestamps.offer = true;
             c.delayed_ack = Some(GVISOR_DELAYED_ACK);
             c.rto.min = GVISOR_MIN_RTO;
@@ -94,16 +92,15 @@ impl Config {
     #[must_use]
     pub fn as_smoltcp(self) -> Self {
         self.with(|c| {
-            c.receiver = ReceiverConfig {
+            c.receiver = Some(Box::new(ReceiverConfig {
                 reported_ranges: Some(1),
                 islands: Some(4),
                 dsack: false,
                 ..ReceiverConfig::default()
-            };
+            }));
             c.delayed_ack = Some(SMOLTCP_DELAYED_ACK);
             c.receive_buffer = SMOLTCP_BUFFER;
             c.initial_receive_buffer = None;
-            c.window.initial = NO_WINDOW;
             c.rto.min = SMOLTCP_MIN_RTO;
         })
     }

@@ -131,7 +131,7 @@ impl<O: Observer> Arrival<'_, O> {
         let mut dsack = None;
         let mut packets = [].as_slice();
         let offsets;
-        if self.connection.config.receiver.packets {
+        if self.connection.receiver.reports_packets() {
             packets = self.segment.sack.as_slice();
             self.connection.receiver.on_acknowledged_packets(packets);
         } else if !self.segment.sack.is_empty() {

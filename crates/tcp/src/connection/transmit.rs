@@ -171,7 +171,10 @@ impl<O: Observer> Departure<'_, O> {
         if self.connection.numbered {
             (numbered, whole) = self.reborrow().number(packet, len > 0 || fin, &mut sack);
         }
-        if self.connection.sack && !self.connection.numbered && self.connection.receiver.block_count() > 0 {
+        if self.connection.sack
+            && !self.connection.numbered
+            && self.connection.receiver.block_count() > 0
+        {
             let origin = self.connection.numbers.theirs.add(1);
             let limit = self.connection.room().blocks_beside(len);
             whole = limit > 0;

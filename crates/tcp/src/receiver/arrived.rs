@@ -158,7 +158,7 @@ impl Arrived {
     }
 
     /// Returns whether `left..right` would begin one island more than `islands` above the hole.
-    #[cold]
+    #[inline]
     pub(super) fn exceeds(&self, islands: u32, left: u64, right: u64) -> bool {
         if self.ranges.len() < islands as usize || left <= self.next {
             return false;

@@ -46,20 +46,18 @@ pub(super) struct Packets {
 
 impl Packets {
     /// Returns the state of a receiver with these rules, if it needs packet numbers.
-    pub(super) fn of(rules: ReceiverConfig) -> Option<Box<Self>> {
-        rules.numbers_packets().then(|| {
-            Box::new(Self {
-                rules,
-                ranges: VecDeque::new(),
-                newest: 0,
-                newest_at: Instant::ZERO,
-                floor: 0,
-                unreported: VecDeque::new(),
-                reported: [0; REPEATED],
-                in_order: true,
-                acknowledgements: 0,
-                awaited: VecDeque::new(),
-            })
+    pub(super) fn of(rules: ReceiverConfig) -> Option<Self> {
+        rules.numbers_packets().then(|| Self {
+            rules,
+            ranges: VecDeque::new(),
+            newest: 0,
+            newest_at: Instant::ZERO,
+            floor: 0,
+            unreported: VecDeque::new(),
+            reported: [0; REPEATED],
+            in_order: true,
+            acknowledgements: 0,
+            awaited: VecDeque::new(),
         })
     }
 

@@ -12,8 +12,6 @@ mod again;
 mod cuts;
 mod sent;
 mod settings;
-#[cfg(test)]
-mod tests;
 
 use unruffled_units::{Duration, Instant};
 
@@ -530,13 +528,7 @@ impl Quic {
     }
 
     /// Reduces the window once for the packets sent so far.
-    fn reduce(
-        &mut self,
-        stream: &Stream,
-        flight: f64,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
+    fn reduce(&mut self, stream: &Stream, flight: f64, now: Instant, observer: &mut impl Observer) {
         observer.on_event(now, &Event::FastRetransmit);
         let (window, control) = (self.window, self.control.snapshot());
         self.cuts.begin(&self.restoration, stream.last_packet(), window, control);

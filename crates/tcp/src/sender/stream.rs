@@ -55,8 +55,6 @@ pub(crate) struct Stream {
     /// Whether SACK blocks are processed.
     selective: bool,
     mss: u32,
-    /// Number of the last packet: transmissions of data, and what the connection sends besides.
-    packets: u32,
     /// Time of the last transmission; the maximum if there was none.
     last_sent: Instant,
     pub(super) board: Scoreboard,
@@ -69,6 +67,8 @@ pub(crate) struct Stream {
     /// Whether the application has finished writing. A FIN follows, which takes one octet of the
     /// stream.
     finished: bool,
+    /// Number of the last packet: transmissions of data, and what the connection sends besides.
+    packets: u32,
 }
 
 /// Memory of a logged loss, in octets.

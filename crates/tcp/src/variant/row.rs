@@ -6,8 +6,8 @@ use crate::parts::control::AnyControl;
 use crate::parts::detect::Detector;
 use crate::parts::limited_transmit::AnyLimitedTransmit;
 use crate::parts::respond::dsack::Restoration;
-use crate::parts::timer::AnyTimer;
 use crate::parts::respond::packets;
+use crate::parts::timer::AnyTimer;
 use crate::sender::{Acks, Lengths, Reduction, quic, tcp_pr};
 
 /// A published sender. [`ROWS`](super::ROWS) lists all of them.
@@ -140,6 +140,12 @@ impl Row {
             MadeOf::TcpPr(version) => version.selective,
             MadeOf::Quic(_) => true,
         }
+    }
+
+    /// Returns whether segments have packet numbers, as those of QUIC stacks. Both ends must be of such a
+    /// sender then.
+    pub fn numbers_packets(&self) -> bool {
+        matches!(self.made_of, MadeOf::Quic(_))
     }
 
     /// Returns whether the sender depends on which of two copies arrived, or on packet numbers, which

@@ -329,12 +329,7 @@ pub const ROWS: &[Row] = &[
         "gvisor",
         "gVisor's netstack at both ends: RACK with Reno, no DSACK, no undo",
         "gVisor 20260905, pkg/tcpip/transport/tcp/rack.go, snd.go, sack.go",
-        Kinds {
-            restoration: NONE,
-            reduction: Reduction::AtOnce,
-            host: Host::Gvisor,
-            ..RACK
-        },
+        Kinds { restoration: NONE, reduction: Reduction::AtOnce, host: Host::Gvisor, ..RACK },
     ),
     Row::composed(
         "smoltcp",

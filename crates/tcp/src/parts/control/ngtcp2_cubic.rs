@@ -14,10 +14,9 @@ use super::{AnyControl, CongestionControl, Flow, RoundTripSample, Snapshot, Wind
 use crate::parts::{Kind, maker};
 
 /// CUBIC of ngtcp2.
-pub(crate) const NGTCP2_CUBIC: Kind<AnyControl> =
-    Kind::new::<()>("ngtcp2-cubic", |values| {
-        maker(values, |(), _| AnyControl::Own(Box::new(Ngtcp2Cubic::default())))
-    });
+pub(crate) const NGTCP2_CUBIC: Kind<AnyControl> = Kind::new::<()>("ngtcp2-cubic", |values| {
+    maker(values, |(), _| AnyControl::Own(Box::new(Ngtcp2Cubic::default())))
+});
 
 /// C, in segments per second cubed.
 const C: f64 = 0.4;
@@ -115,8 +114,7 @@ impl CongestionControl for Ngtcp2Cubic {
     fn on_round_trip(&mut self, sample: &RoundTripSample, window: &mut Window) {
         let round = &mut self.round;
         if sample.una >= round.end {
-            *round =
-                Round { end: sample.nxt, before: round.least.take(), ..Round::default() };
+            *round = Round { end: sample.nxt, before: round.least.take(), ..Round::default() };
         }
         round.samples += 1;
         let least = round.least.map_or(sample.rtt, |least| least.min(sample.rtt));
@@ -185,8 +183,7 @@ mod tests {
     /// Returns the state after a window of 100 lost a packet at 0 s.
     fn after_a_loss_at_100() -> (Ngtcp2Cubic, Window) {
         let mut cubic = Ngtcp2Cubic::default();
-        let ssthresh =
-            cubic.on_loss(&Window { cwnd: 100.0, ssthresh: 50.0 }, false, &flow(0));
+        let ssthresh = cubic.on_loss(&Window { cwnd: 100.0, ssthresh: 50.0 }, false, &flow(0));
         (cubic, Window { cwnd: ssthresh, ssthresh })
     }
 
@@ -236,10 +233,7 @@ mod tests {
         let mut window = Window { cwnd: 20.0, ssthresh: f64::INFINITY };
         let mut sample = |una, nxt, rtt_ms, window: &mut Window| {
             let rtt = Duration::from_millis(rtt_ms);
-            cubic.on_round_trip(
-                &RoundTripSample { now: Instant::ZERO, rtt, una, nxt },
-                window,
-            );
+            cubic.on_round_trip(&RoundTripSample { now: Instant::ZERO, rtt, una, nxt }, window);
         };
         for packet in 0..8 {
             sample(1000 + packet, 20_000, 80, &mut window);
@@ -249,11 +243,12 @@ mod tests {
             sample(20_000 + packet, 40_000, 89, &mut window);
         }
         assert!(window.slow_start());
+        // 89 ms + 89/8 ms = 100.1 ms.
         for packet in 0..7 {
-            sample(40_000 + packet, 60_000, 100, &mut window);
+            sample(40_000 + packet, 60_000, 101, &mut window);
         }
         assert!(window.slow_start(), "seven samples");
-        sample(40_007, 60_000, 100, &mut window);
+        sample(40_007, 60_000, 101, &mut window);
         assert_eq!(window.ssthresh, 20.0);
     }
 }

@@ -154,3 +154,91 @@ impl Cuts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use crate::parts::respond::packets;
+
+    fn rules(kind: &crate::parts::Kind<Restoration>) -> Restoration {
+        let defaults: Vec<f64> = kind.parameters.iter().map(|p| p.default).collect();
+        (kind.read)(&defaults)(&Config::simulated())
+    }
+
+    fn window(cwnd: f64) -> Window {
+        Window { cwnd, ssthresh: 10.0 }
+    }
+
+    /// Begins a reduction when packet `last` was sent last, and counts these losses.
+    fn cut(cuts: &mut Cuts, rules: &Restoration, last: u32, cwnd: f64, lost: &[u32]) {
+        cuts.begin(rules, last, window(cwnd), Snapshot::default());
+        lost.iter().for_each(|&number| cuts.count(number));
+    }
+
+    #[test]
+    fn quic_go_restores_once_all_losses_of_the_reduction_were_spurious() {
+        let rules = rules(&packets::QUIC_GO);
+        let mut cuts = Cuts::default();
+        cut(&mut cuts, &rules, 50, 40.0, &[21, 33]);
+        assert!(cuts.on_spurious(21, window(28.0)).is_none());
+        let prior = cuts.on_spurious(33, window(28.0)).expect("both were spurious");
+        assert_eq!(prior.window, window(40.0));
+        assert!(!cuts.covers(34), "further losses of that window reduce it again");
+    }
+
+    #[test]
+    fn quic_go_restores_nothing_for_losses_of_an_earlier_reduction() {
+        let rules = rules(&packets::QUIC_GO);
+        let mut cuts = Cuts::default();
+        cut(&mut cuts, &rules, 50, 40.0, &[21]);
+        cut(&mut cuts, &rules, 80, 28.0, &[60]);
+        assert!(cuts.on_spurious(21, window(19.6)).is_none());
+        assert_eq!(cuts.on_spurious(60, window(19.6)).map(|p| p.window.cwnd), Some(28.0));
+    }
+
+    #[test]
+    fn ngtcp2_restores_the_largest_window_since_it_last_did() {
+        let rules = rules(&packets::NGTCP2);
+        let mut cuts = Cuts::default();
+        cut(&mut cuts, &rules, 50, 40.0, &[21]);
+        cut(&mut cuts, &rules, 80, 28.0, &[60]);
+        assert_eq!(cuts.restore(window(19.6)).map(|p| p.window.cwnd), Some(40.0));
+        assert!(cuts.restore(window(19.6)).is_none(), "once");
+    }
+
+    #[test]
+    fn quiche_does_not_go_back_to_slow_start_or_to_a_smaller_window() {
+        let rules = rules(&packets::QUICHE);
+        let mut cuts = Cuts::default();
+        let slow_start = Window { cwnd: 20.0, ssthresh: f64::INFINITY };
+        cuts.begin(&rules, 50, slow_start, Snapshot::default());
+        assert!(cuts.roll_back(window(14.0)).is_none());
+        cut(&mut cuts, &rules, 80, 16.0, &[70]);
+        assert!(cuts.roll_back(window(16.0)).is_none());
+        assert_eq!(cuts.roll_back(window(11.2)).map(|p| p.window.cwnd), Some(16.0));
+        assert!(cuts.covers(50) && !cuts.covers(51), "the reduction before is the latest again");
+    }
+
+    #[test]
+    fn quiche_takes_few_losses_for_no_congestion_whatever_came_of_them() {
+        let rules = rules(&packets::QUICHE);
+        let mut cuts = Cuts::default();
+        cut(&mut cuts, &rules, 50, 40.0, &[21, 22, 23, 24]);
+        // A fifth of 28 is 5.6: fewer than 5.
+        assert!(cuts.is_small(&rules, 28.0));
+        cuts.count(25);
+        assert!(!cuts.is_small(&rules, 28.0));
+    }
+
+    #[test]
+    fn a_reduction_is_spurious_when_each_of_its_losses_was() {
+        let rules = rules(&packets::QUICHE);
+        let mut cuts = Cuts::default();
+        cut(&mut cuts, &rules, 50, 40.0, &[21, 22]);
+        let first = cuts.id();
+        cut(&mut cuts, &rules, 90, 30.0, &[60]);
+        assert_eq!([first, first].map(|id| cuts.count_spurious(id)), [false, true]);
+        assert!(cuts.count_spurious(cuts.id()));
+    }
+}

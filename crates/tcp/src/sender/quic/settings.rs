@@ -57,11 +57,8 @@ impl Composition {
     /// Returns a description of each part.
     pub(crate) fn about(&self) -> Vec<(&'static str, String)> {
         let config = Config::simulated();
-        let reduction = if self.recovery.prr {
-            "at once, and proportional rate reduction"
-        } else {
-            "at once"
-        };
+        let reduction =
+            if self.recovery.prr { "at once, and proportional rate reduction" } else { "at once" };
         vec![
             ("acknowledgements", "ranges of packet numbers".to_owned()),
             ("loss detection", (self.detector)(&config).about().into_owned()),
