@@ -36,7 +36,7 @@ const SENDERS: Record<string, Pair> = {
   ngtcp2: [0x544964, 0x24762f],
   'quic-go': [0x9c03e0, 0xfe05fe],
   gvisor: [0x9c2f5a, 0xe08aaf],
-  smoltcp: [0x605026, 0x6445a7],
+  smoltcp: [0x704c5e, 0xc79fb4],
   unruffled: [0x0072b2, 0x4fa3e3],
   'kernel-cubic': [0xef3c57, 0xe74958],
   'kernel-reno': [0x266c2e, 0x8cc285],

@@ -53,7 +53,7 @@ const SENDERS: [(&str, u32, u32); 40] = [
     ("ngtcp2", 0x544964, 0x24762F),
     ("quic-go", 0x9C03E0, 0xFE05FE),
     ("gvisor", 0x9C2F5A, 0xE08AAF),
-    ("smoltcp", 0x605026, 0x6445A7),
+    ("smoltcp", 0x704C5E, 0xC79FB4),
     ("unruffled", 0x0072B2, 0x4FA3E3),
     ("kernel-cubic", 0xEF3C57, 0xE74958),
     ("kernel-reno", 0x266C2E, 0x8CC285),
