@@ -128,7 +128,7 @@ impl<S> Detector<S> {
     pub fn on_ack(&mut self, ranges: impl IntoIterator<Item = RangeInclusive<u64>>, now: Instant) {
         let Self { lateness, front, largest, suspicions, reductions, counts, .. } = self;
         let mut latest: Option<Packet> = None;
-        let mut arrive = |packet: &Packet, lateness: &mut Lateness| {
+        let arrive = |packet: &Packet, lateness: &mut Lateness| {
             if front.hides(packet.sent) {
                 return;
             }
@@ -214,7 +214,14 @@ impl<S> Detector<S> {
         if late {
             self.waits = Waits::new(&self.lateness, &self.two_stage_path(path));
         }
-        let verdict = self.resend(path, late, now).or_else(|| self.confirm(path, late, now, save));
+        let mut verdict = None;
+        let due = self.resend_is_due(path, late, now);
+        // Without room in the table, the oldest suspicion is confirmed before its time.
+        let room = !due || self.suspicions.make_room();
+        if due && room {
+            verdict = self.resend(path, now);
+        }
+        let verdict = verdict.or_else(|| self.confirm(path, late, !room, now, save));
         if verdict.is_none() {
             let horizon = two_stage::horizon(path.timeout, self.pending_wait());
             self.suspicions.expire(horizon, now);
@@ -249,18 +256,18 @@ impl<S> Detector<S> {
         self.front.reference() + self.waits.confirm
     }
 
-    /// Suspects the first missing packet, if it is due.
-    fn resend(&mut self, path: &Path, late: bool, now: Instant) -> Option<Verdict<S>> {
-        let first = self.outstanding.first_missing()?;
-        let ahead = self.largest?.saturating_sub(first.number);
+    /// Returns whether the first missing packet is to be suspected.
+    fn resend_is_due(&self, path: &Path, late: bool, now: Instant) -> bool {
+        let (Some(first), Some(largest)) = (self.outstanding.first_missing(), self.largest) else {
+            return false;
+        };
+        let ahead = largest.saturating_sub(first.number);
         let by_number = !late && ahead >= u64::from(self.settings.packet_threshold);
-        if !by_number && first.sent + self.resend_wait(path, late) > now {
-            return None;
-        }
-        if !self.suspicions.make_room() {
-            // The oldest is confirmed before its time.
-            return None;
-        }
+        by_number || first.sent + self.resend_wait(path, late) <= now
+    }
+
+    /// Suspects the first missing packet.
+    fn resend(&mut self, path: &Path, now: Instant) -> Option<Verdict<S>> {
         let packet = self.outstanding.take_first_missing()?;
         let load = Load { window: path.window, slow_start: path.slow_start };
         self.suspicions.add(packet, load, now);
@@ -268,11 +275,12 @@ impl<S> Detector<S> {
         Some(Verdict::Resend(packet))
     }
 
-    /// Confirms the first pending suspicion, if it is due or too many are pending.
+    /// Confirms the first pending suspicion, if it is due, if too many are pending, or if it is `forced`.
     fn confirm(
         &mut self,
         path: &Path,
         late: bool,
+        forced: bool,
         now: Instant,
         save: impl FnOnce() -> S,
     ) -> Option<Verdict<S>> {
@@ -287,7 +295,7 @@ impl<S> Detector<S> {
             Some(now)
         };
         let due = due_sent.is_some_and(|due_sent| first.sent <= due_sent);
-        let mut load = Some(load).filter(|_| due || !self.suspicions.make_room());
+        let mut load = Some(load).filter(|_| due || forced);
         if load.is_none() && self.overflow.is_none() {
             let share =
                 share_of(self.lateness.mean_beyond(self.waits.resend), self.front.reference());
@@ -325,18 +333,17 @@ impl<S> Detector<S> {
         let window = if load.slow_start { load.window.min(path.window) } else { path.window };
         let mut reduction =
             Reduction { newest_sent: Instant::ZERO, octets: 0, window, span: Duration::ZERO };
-        // The first packet of a run without a gap, and the last one so far.
+        // When a run without a gap began, and its last number. Nothing before the first acknowledgement counts.
+        let first = self.first_acknowledged.unwrap_or(Instant::MAX);
         let mut run: Option<(Instant, u64)> = None;
         for packet in self.suspicions.pending_until(until) {
             reduction.newest_sent = packet.sent;
             reduction.octets += u64::from(packet.octets);
             let began = match run {
-                Some((began, last)) if packet.number == last + 1 => began,
+                Some((began, last)) if packet.number == last + 1 && began >= first => began,
                 _ => packet.sent,
             };
-            if self.first_acknowledged.is_some_and(|first| began >= first) {
-                reduction.span = reduction.span.max(packet.sent.since(began));
-            }
+            reduction.span = reduction.span.max(packet.sent.since(began));
             run = Some((began, packet.number));
         }
         self.reductions.begin(path.window, Some(saved), now);

@@ -107,7 +107,7 @@ class Ends:
         control = request["control"] or next(iter(CONTROLS))
 
         class Counted(CONTROLS[control]):
-            """The control, which is told of losses, and counts them."""
+            """The control, with a count of the losses."""
 
             def on_packets_lost(self, *, now, packets):
                 packets = list(packets)

@@ -54,6 +54,8 @@ pub struct Bench {
     answer: String,
     now: u64,
     sent: u64,
+    /// Largest IP packet that the path carries.
+    mtu: usize,
 }
 
 impl Bench {
@@ -72,12 +74,16 @@ impl Bench {
             answer: String::new(),
             now: 0,
             sent: 0,
+            mtu: usize::MAX,
         };
         let request = bench.read().and_then(|line| Request::read(&line, about));
+        if let Ok(request) = &request {
+            bench.mtu = request.mtu;
+        }
         (bench, request)
     }
 
-    /// Tells the bench that the request is served, with `control`.
+    /// Answers that the request is served, with `control`.
     pub fn start(&mut self, about: &About, control: &str) -> Result<(), String> {
         self.write(&about.answer(control))
     }
@@ -113,14 +119,20 @@ impl Bench {
         self.packets.get_mut(index as usize).ok_or_else(|| format!("packet {id} has not been sent"))
     }
 
-    /// Sends a packet at the current instant; `headers` octets stand before `data` on the path.
+    /// Sends a packet at the current instant; `headers` octets stand before `data` on the path. One
+    /// that is larger than the path carries, such as a probe for its MTU, is lost before it has a
+    /// number.
     pub fn send(&mut self, from: Side, data: Vec<u8>, headers: usize) {
+        let length = data.len() + headers;
+        if length > self.mtu {
+            return;
+        }
         let letter = match from {
             Side::Client => 'c',
             Side::Server => 's',
         };
         self.sent += u64::from(from == Side::Client);
-        self.answer.push_str(&format!(" {letter}{}", data.len() + headers));
+        self.answer.push_str(&format!(" {letter}{length}"));
         self.packets.push_back(Packet { from, data, again: false });
         if self.packets.len() > KEPT {
             self.packets.pop_front();

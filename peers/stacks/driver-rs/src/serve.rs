@@ -160,22 +160,30 @@ mod tests {
         }
     }
 
-    fn answers(lines: &'static str) -> (String, Result<(), String>) {
-        let about = About {
+    impl Written {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().expect("not poisoned").clone()).expect("text")
+        }
+    }
+
+    fn about() -> About {
+        About {
             name: "clockwork",
             version: "clockwork 1".to_owned(),
             about: "one octet every 10 ns",
             controls: &["none"],
             settings: &[],
-        };
+        }
+    }
+
+    fn answers(lines: &'static str) -> (String, Result<(), String>) {
         let written = Written::default();
-        let (mut bench, request) = Bench::open(lines.as_bytes(), written.clone(), &about);
+        let (mut bench, request) = Bench::open(lines.as_bytes(), written.clone(), &about());
         let outcome = request.and_then(|request| {
-            let ends = Clockwork::open(&request, &about)?;
+            let ends = Clockwork::open(&request, &about())?;
             serve(&mut bench, ends)
         });
-        let text = String::from_utf8(written.0.lock().expect("not poisoned").clone());
-        (text.expect("text"), outcome)
+        (written.text(), outcome)
     }
 
     #[test]
@@ -187,6 +195,18 @@ mod tests {
         let expected = "at 0 0 c29\nat 0 1\nat 4 1\nat 10 1 c29\nat 12 3\n\
             {\"received\":3,\"sent\":2,\"lost\":0,\"spurious\":null,\"discarded\":1}\n";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_packet_that_the_path_does_not_carry_has_no_number() {
+        let written = Written::default();
+        let request = &b"{\"protocol\": 1, \"mtu\": 1400}\n"[..];
+        let (mut bench, _) = Bench::open(request, written.clone(), &about());
+        bench.send(Side::Client, vec![0; 1373], 28);
+        bench.send(Side::Client, vec![0; 1372], 28);
+        assert_eq!(bench.sent(), 1);
+        assert_eq!(bench.at(0, 0), Ok(()));
+        assert_eq!(written.text(), "at 0 0 c1400\n");
     }
 
     #[test]

@@ -68,12 +68,6 @@ impl Quinn {
         let _ = chunks.finalize();
         Ok(())
     }
-
-    /// Returns the number of frames that the server has handled, of the kinds that a client sends.
-    fn frames(&self) -> u64 {
-        let Some(frames) = self.server.stats().map(|stats| stats.frame_rx) else { return 0 };
-        frames.stream + frames.acks + frames.ping + frames.crypto
-    }
 }
 
 impl Ends for Quinn {
@@ -101,9 +95,9 @@ impl Ends for Quinn {
         match packet.from {
             Side::Server => self.client.arrive(now, &packet.data),
             Side::Client => {
-                let before = self.frames();
+                let before = self.server.frames();
                 self.server.arrive(now, &packet.data)?;
-                if self.frames() == before && !packet.again {
+                if self.server.frames() == before && !packet.again {
                     self.discarded += 1;
                 }
                 Ok(())
@@ -139,11 +133,8 @@ impl Ends for Quinn {
     }
 
     fn end(&mut self) -> End {
-        let lost = self.client.stats().map_or(0, |stats| stats.path.lost_packets);
-        #[cfg(feature = "detector")]
-        let spurious = self.client.connection.as_ref().map(|(_, c)| c.detector_counts().refuted);
-        #[cfg(not(feature = "detector"))]
-        let spurious = None;
+        let lost = self.client.lost();
+        let spurious = self.client.spurious();
         End { lost, spurious, discarded: Some(self.discarded), ..End::default() }
     }
 }

@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use bytes::BytesMut;
 use quinn_proto::{
-    Connection, ConnectionHandle, ConnectionStats, DatagramEvent, Endpoint, EndpointConfig, Event,
-    ServerConfig,
+    Connection, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig, Event, ServerConfig,
 };
 
 use crate::configuration::text;
@@ -98,8 +97,24 @@ impl Host {
         self.connection.as_mut()?.1.poll_timeout()
     }
 
-    /// Returns the connection's counts.
-    pub(crate) fn stats(&self) -> Option<ConnectionStats> {
-        Some(self.connection.as_ref()?.1.stats())
+    /// Returns the number of frames handled, of the kinds that a client sends.
+    pub(crate) fn frames(&mut self) -> u64 {
+        let Some((_, connection)) = &mut self.connection else { return 0 };
+        let frames = connection.stats().frame_rx;
+        frames.stream + frames.acks + frames.ping + frames.crypto
+    }
+
+    /// Returns the number of packets declared lost.
+    pub(crate) fn lost(&mut self) -> u64 {
+        let Some((_, connection)) = &mut self.connection else { return 0 };
+        connection.stats().path.lost_packets
+    }
+
+    /// Returns the number of these of which the stack learnt that they had arrived.
+    pub(crate) fn spurious(&mut self) -> Option<u64> {
+        #[cfg(feature = "detector")]
+        return self.connection.as_ref().map(|(_, c)| c.detector_counts().refuted);
+        #[cfg(not(feature = "detector"))]
+        None
     }
 }

@@ -131,7 +131,7 @@ impl Ends for Smoltcp {
         self.now = instant(now);
         self.server.poll(self.now);
         while self.read()? {
-            // A window that opens may be told to the client.
+            // A window that opens goes to the client in an acknowledgement.
             self.server.poll(self.now);
         }
         // What arrives at the client makes room for what it writes.

@@ -1,5 +1,5 @@
-//! Segments that the receiver drops because it keeps no further island. smoltcp tells of them in
-//! its log alone.
+//! Segments that the receiver drops because it keeps no further island. smoltcp names them in its
+//! log alone.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
