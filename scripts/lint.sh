@@ -20,4 +20,10 @@ if [ -d "$(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown" ]; then
 else
     echo "missing: the Rust target wasm32-unknown-unknown: the page's glue is not checked"
 fi
+# The crates that need no standard library.
+if [ -d "$(rustc --print sysroot)/lib/rustlib/thumbv7em-none-eabi" ]; then
+    "$CARGO" clippy -p unruffled-detector --target thumbv7em-none-eabi --locked -- -D warnings
+else
+    echo "missing: the Rust target thumbv7em-none-eabi: the detector is not checked without the standard library"
+fi
 RUSTDOCFLAGS="-D warnings" "$CARGO" doc --workspace --no-deps --locked
