@@ -9,6 +9,9 @@ features=$(scripts/features.sh)
 "$CARGO" fmt --all --check
 "$CARGO" fmt --manifest-path $fuzz --check
 "$CARGO" fmt --manifest-path $drill --check
+for driver in peers/stacks/*/Cargo.toml; do
+    "$CARGO" fmt --manifest-path "$driver" --check
+done
 "$CARGO" xtask lint
 # shellcheck disable=SC2086 # $features is none or two words
 "$CARGO" clippy --workspace --all-targets --locked $features -- -D warnings
