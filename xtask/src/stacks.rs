@@ -231,10 +231,20 @@ fn table(stacks: &[String], figures: &[Figure]) -> String {
         let Some(first) = PATHS.iter().find_map(|(path, ..)| of(path)) else { continue };
         let cells: Vec<String> =
             PATHS.iter().map(|(path, ..)| of(path).map_or("–".to_owned(), cell)).collect();
-        let Figure { version, date, .. } = first;
+        let version = without_commit(&first.version);
+        let date = &first.date;
         lines.push(format!("| `{stack}` | {version} | {date} | {} |", cells.join(" | ")));
     }
     lines.join("\n")
+}
+
+/// Returns a Go version without the commit of a pseudo-version: its time is enough to read.
+fn without_commit(version: &str) -> &str {
+    let is_commit = |end: &str| end.len() == 12 && end.bytes().all(|b| b.is_ascii_hexdigit());
+    match version.rsplit_once('-') {
+        Some((start, end)) if is_commit(end) => start,
+        _ => version,
+    }
 }
 
 /// Returns the goodput with two significant digits.
@@ -299,6 +309,13 @@ mod tests {
         assert!(figure.discarded.is_nan(), "the stack does not count them");
         assert_eq!(figure.line(), LINE);
         assert_eq!(Figure::parse("quinn,1"), None);
+    }
+
+    #[test]
+    fn a_pseudo_version_has_no_commit() {
+        let gvisor = "gvisor 0.0.0-20260905035102-160fafc42237";
+        assert_eq!(without_commit(gvisor), "gvisor 0.0.0-20260905035102");
+        assert_eq!(without_commit("ngtcp2 0.12.1+dfsg-1"), "ngtcp2 0.12.1+dfsg-1");
     }
 
     #[test]
