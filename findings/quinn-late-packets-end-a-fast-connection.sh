@@ -31,7 +31,8 @@ opt-level = 2
 
 [workspace]
 TOML
-cat > "$work/src/main.rs" <<'RS'use bytes::BytesMut;
+cat > "$work/src/main.rs" <<'RS'
+use bytes::BytesMut;
 use quinn_proto::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
