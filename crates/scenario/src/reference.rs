@@ -133,6 +133,36 @@ const TCP: Section = Section {
             "Whether, and for how long, acknowledgements are delayed.",
         ),
         key(
+            "tcp.receiver.ack_every",
+            "1 to 1000 segments",
+            "2",
+            "How many segments in order one delayed acknowledgement covers.",
+        ),
+        key(
+            "tcp.receiver.duplicate_filter",
+            "1 to 1000000 packets",
+            "none",
+            "How far behind the newest packet one is discarded, because the receiver cannot tell whether it is a duplicate. Retransmissions are packets of their own.",
+        ),
+        key(
+            "tcp.receiver.islands",
+            "1 to 65536",
+            "none",
+            "How many islands of data above a hole are kept. A segment that would begin one more is dropped without an answer.",
+        ),
+        key(
+            "tcp.receiver.sack_blocks",
+            "0 to 4",
+            "4",
+            "How many SACK blocks an acknowledgement has at most.",
+        ),
+        key(
+            "tcp.receiver.dsack",
+            "`true`, `false`",
+            "`true`",
+            "Whether duplicates are reported by DSACK.",
+        ),
+        key(
             "tcp.byte_counting",
             "1 or more segments",
             "1",

@@ -1,6 +1,8 @@
 //! The keys below `tcp`: the settings of the two ends.
 
-use unruffled_tcp::{Config, Duplicates, EcnMode, FastRecovery, Growth, Halving, Pipe};
+use unruffled_tcp::{
+    Config, Duplicates, EcnMode, FastRecovery, Growth, Halving, Pipe, ReceiverConfig, SackBlocks,
+};
 use unruffled_units::Duration;
 
 use super::keys::Keys;
@@ -87,6 +89,7 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     let timestamps = k.switch("tcp.timestamps")?.unwrap_or(false);
     let paws = k.switch("tcp.paws")?.unwrap_or(false).then_some(Duration::ZERO);
     let ecn = k.switch("tcp.ecn")?.unwrap_or(false);
+    let rules = receiver(k, delayed_ack.is_some())?;
 
     let sender = defaults.with(|c| {
         c.mss = mss as u32;
@@ -100,6 +103,7 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
         c.rto.max_doublings = max_doublings;
         c.ns2.min_after_backoff = min_after_backoff;
         c.delayed_ack = delayed_ack;
+        c.receiver = (rules != ReceiverConfig::default()).then(|| Box::new(rules));
         c.receive_buffer = window * mss;
         c.pacing = pacing;
         c.timestamps.offer = timestamps;
@@ -113,4 +117,30 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     });
     let receiver = Config { isn: 2_000_000, ..sender.clone() };
     Ok(Ends { sender, receiver, header: header as u32, sack_block: sack_block as u32 })
+}
+
+/// Reads what the receiver keeps, reports and discards. `delayed`: acknowledgements are delayed.
+fn receiver(k: &mut Keys, delayed: bool) -> Result<ReceiverConfig, Error> {
+    let defaults = ReceiverConfig::default();
+    let mut count = |key: &str, least: u64, most: u64| {
+        Ok::<_, Error>(k.count(key, least, most)?.map(|n| n as u32))
+    };
+    let duplicate_filter = count("tcp.receiver.duplicate_filter", 1, 1_000_000)?;
+    let blocks = SackBlocks::CAPACITY as u64;
+    let reported_ranges = count("tcp.receiver.sack_blocks", 0, blocks)?;
+    let islands = count("tcp.receiver.islands", 1, 65_536)?;
+    let ack_every = count("tcp.receiver.ack_every", 1, 1_000)?;
+    let dsack = k.switch("tcp.receiver.dsack")?.unwrap_or(defaults.dsack);
+    if ack_every.is_some() && !delayed {
+        let message = "expected tcp.delayed_ack beside it: without a delay each segment is acknowledged";
+        return Err(k.wrong("tcp.receiver.ack_every", message));
+    }
+    Ok(ReceiverConfig {
+        duplicate_filter,
+        reported_ranges,
+        islands,
+        dsack,
+        ack_every: ack_every.unwrap_or(defaults.ack_every),
+        ..defaults
+    })
 }

@@ -2,10 +2,13 @@
 
 mod linux;
 mod ns2;
+mod receiver;
+mod stacks;
 
 use unruffled_units::Duration;
 
 pub use ns2::{Duplicates, FastRecovery, Growth, Halving, Ns2Compat, Pipe};
+pub use receiver::ReceiverConfig;
 
 /// The version of IP that carries the segments. Use it for [`Config::wire`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,6 +188,9 @@ pub struct Config {
     pub nagle: bool,
     /// Maximum time for which an acknowledgement waits for a second segment. None sends each at once.
     pub delayed_ack: Option<Duration>,
+    /// What the receiver keeps, reports and discards. None follows the RFCs, as
+    /// [`ReceiverConfig::default`] does.
+    pub receiver: Option<Box<ReceiverConfig>>,
     /// Room for received data, in octets, which is the window that is advertised. A scaled window is
     /// rounded and never shrinks, so up to an eighth more may arrive
     /// ([`Connection::receive_room`](crate::Connection::receive_room)).
@@ -248,6 +254,7 @@ impl Config {
             pacing: false,
             nagle: false,
             delayed_ack: None,
+            receiver: None,
             receive_buffer: 4 << 20,
             initial_receive_buffer: None,
             timestamps: TimestampConfig { offer: false, paws: None, offset: 0 },
@@ -297,6 +304,11 @@ impl Config {
             },
             ..simulated
         }
+    }
+
+    /// Returns what the receiver keeps, reports and discards.
+    pub(crate) fn receiver_rules(&self) -> ReceiverConfig {
+        self.receiver.as_deref().copied().unwrap_or_default()
     }
 
     /// Returns the settings after `change` has been applied to them.

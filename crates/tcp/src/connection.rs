@@ -97,6 +97,8 @@ pub struct Connection {
     state: State,
     /// Whether SACK was negotiated.
     sack: bool,
+    /// Whether segments have packet numbers.
+    numbered: bool,
     ecn: EcnState,
     numbers: InitialNumbers,
     clock: Clock,
@@ -140,6 +142,7 @@ impl Connection {
             receiver: Receiver::of(&config),
             numbers: InitialNumbers { ours: SeqNr(config.isn), theirs: SeqNr(0) },
             sack,
+            numbered: config.receiver_rules().numbers_packets(),
             ecn: EcnState::default(),
             echo: None,
             clock: Clock::new(&config),

@@ -79,14 +79,14 @@ pub mod variant;
 
 pub use config::{
     Config, Duplicates, EcnMode, FastRecovery, Growth, Halving, IpVersion, KeepAlive, Ns2Compat,
-    Pipe, RtoConfig, SegmentConfig, TimeoutConfig, TimestampConfig, WindowConfig,
+    Pipe, ReceiverConfig, RtoConfig, SegmentConfig, TimeoutConfig, TimestampConfig, WindowConfig,
 };
 pub use connection::{Connection, Error, State, TimeWait, Verdict, reset_for, syn_ack};
 pub use isn::{initial_sequence_number, timestamp_offset};
 pub use observer::{Cause, Event, Ignored, Observer, Unreachable};
 pub use parameter::{Parameter, ParameterError, Unit};
 pub use parts::{Variable, control, detect};
-pub use segment::{Ecn, Flags, SackBlock, SackBlocks, Segment, Timestamps};
+pub use segment::{Ecn, Flags, Packet, SackBlock, SackBlocks, Segment, Timestamps};
 pub use seq::SeqNr;
 pub use unruffled_units::{Duration, Instant};
 pub use variant::{ROWS, Row, Variant, VariantError};

@@ -170,6 +170,12 @@ pub enum Ignored {
     UnacceptableAck,
     /// The segment has data beyond the peer's FIN.
     BeyondEnd,
+    /// The packet number has arrived before, or it is too old for the receiver to tell
+    /// ([`ReceiverConfig`](crate::ReceiverConfig)).
+    OldPacket,
+    /// The segment would begin one more island of data than the receiver stores
+    /// ([`ReceiverConfig::islands`](crate::ReceiverConfig::islands)).
+    NoIsland,
     /// A "packet too big" message quotes a packet that is not in flight or not too big, or reports
     /// a size below the minimum MTU of IPv6.
     StaleMtu,

@@ -3,6 +3,7 @@
 
 mod arrived;
 mod moderation;
+mod packets;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -10,9 +11,12 @@ mod window;
 use unruffled_units::{Duration, Instant};
 
 use crate::Config;
-use crate::observer::{Event, Observer};
+use crate::config::ReceiverConfig;
+use crate::observer::{Event, Ignored, Observer};
+use crate::segment::{Packet, SackBlock};
 use arrived::{Arrived, Room};
 use moderation::Moderation;
+use packets::Packets;
 pub(crate) use window::ReceiveWindow;
 
 /// The receiver. Positions are stream offsets. The fields that every arriving segment needs come
@@ -36,9 +40,34 @@ pub(crate) struct Receiver {
     /// End of the stream, once the FIN has arrived.
     end: Option<u64>,
     arrived: Arrived,
-    delay: Option<Duration>,
+    /// Maximum delay of an acknowledgement; the maximum if none is delayed.
+    delay: Duration,
+    /// What differs from the RFCs, if anything does.
+    special: Option<Box<Special>>,
     /// Present if the window grows with what is read.
     moderation: Option<Box<Moderation>>,
+}
+
+/// The rules of a receiver that differs from the RFCs, and what they need.
+#[derive(Debug)]
+struct Special {
+    rules: ReceiverConfig,
+    /// Packet numbers that have arrived, if packets are numbered.
+    packets: Option<Packets>,
+}
+
+impl Special {
+    fn of(config: &Config) -> Option<Box<Self>> {
+        let rules = *config.receiver.as_deref()?;
+        Some(Box::new(Self { rules, packets: Packets::of(rules) }))
+    }
+
+    /// Returns whether a packet counts as one in order, and how many of those an acknowledgement covers.
+    /// `in_order`: its data was in order.
+    fn answers(&self, in_order: bool) -> (bool, u32) {
+        let by_number = self.packets.as_ref().filter(|packets| packets.reports());
+        (by_number.map_or(in_order, Packets::in_order), self.rules.ack_every)
+    }
 }
 
 impl Receiver {
@@ -49,6 +78,7 @@ impl Receiver {
             moderation: config
                 .initial_receive_buffer
                 .map(|_| Box::new(Moderation::new(config.mss))),
+            special: Special::of(config),
             ..Self::new(config.receive_buffer, config.mss, config.delayed_ack)
         }
     }
@@ -61,7 +91,8 @@ impl Receiver {
             end: None,
             window: ReceiveWindow::new(buffer, mss),
             moderation: None,
-            delay,
+            delay: delay.unwrap_or(Duration::MAX),
+            special: None,
             last_acknowledged: 0,
             unanswered: 0,
             ack_due: false,
@@ -155,12 +186,15 @@ impl Receiver {
 
     /// Returns the octets allocated for the table of ranges.
     pub(crate) fn table_octets(&self) -> usize {
-        self.arrived.table_octets()
+        self.arrived.table_octets() + self.packets().map_or(0, Packets::table_octets)
     }
 
     /// Frees the unused part of the table.
     pub(crate) fn shrink(&mut self) {
         self.arrived.shrink();
+        if let Some(packets) = self.packets_mut() {
+            packets.shrink();
+        }
     }
 
     /// Returns how many octets in order the application has not read.
@@ -253,6 +287,11 @@ impl Receiver {
         observer: &mut impl Observer,
     ) {
         let Some((end, len)) = self.trim(offset, len, fin) else { return };
+        let islands = self.special.as_ref().and_then(|special| special.rules.islands);
+        if islands.is_some_and(|islands| self.arrived.exceeds(islands, offset, end)) {
+            observer.on_event(now, &Event::Ignored { reason: Ignored::NoIsland });
+            return;
+        }
         let had_hole = self.has_hole();
         let before = self.data_end();
         self.rtx = rtx;
@@ -291,6 +330,9 @@ impl Receiver {
             }
         }
         let whole = !self.arrived.has_hole() && self.arrived.duplicate().is_none();
+        if self.special.as_ref().is_some_and(|special| !special.rules.dsack) {
+            self.arrived.clear_duplicate();
+        }
         self.answer(fresh && !had_hole && whole && !fin, now);
     }
 
@@ -332,18 +374,77 @@ impl Receiver {
     #[inline(always)]
     fn answer(&mut self, in_order: bool, now: Instant) {
         self.unanswered += 1;
-        match self.delay {
-            Some(delay) if in_order && self.unanswered < 2 => {
-                self.ack_deadline = self.ack_deadline.min(now + delay);
-            }
-            _ => self.ack_due = true,
+        let (in_order, every) = match &self.special {
+            None => (in_order, 2),
+            Some(special) => special.answers(in_order),
+        };
+        if in_order && self.unanswered < every && self.delay != Duration::MAX {
+            self.ack_deadline = self.ack_deadline.min(now + self.delay);
+        } else {
+            self.ack_due = true;
         }
     }
 
     /// Calls `push` for the SACK blocks of an acknowledgement, at most `limit`: first a DSACK if
     /// one is due, then ranges, the most recently changed first.
     pub(crate) fn blocks(&self, limit: usize, push: impl FnMut(u64, u64)) {
-        self.arrived.blocks(limit, push);
+        let most = self.special.as_ref().and_then(|special| special.rules.reported_ranges);
+        self.arrived.blocks(most.map_or(limit, |most| limit.min(most as usize)), push);
+    }
+
+    fn packets(&self) -> Option<&Packets> {
+        self.special.as_ref()?.packets.as_ref()
+    }
+
+    fn packets_mut(&mut self) -> Option<&mut Packets> {
+        self.special.as_mut()?.packets.as_mut()
+    }
+
+    /// Takes the number of a packet, which must be acknowledged if `answered`. Returns false if the
+    /// packet is discarded.
+    pub(crate) fn accepts(&mut self, packet: Packet, answered: bool, now: Instant) -> bool {
+        let Some(packets) = self.packets_mut() else { return true };
+        let accepted = packets.arrive(packet.number(), answered || packet.is_ping(), now);
+        if accepted && packet.is_ping() && !answered {
+            self.answer(true, now);
+        }
+        accepted
+    }
+
+    /// Returns whether acknowledgements have ranges of packet numbers in place of SACK blocks.
+    pub(crate) fn reports_packets(&self) -> bool {
+        self.packets().is_some_and(Packets::reports)
+    }
+
+    /// Calls `push` for the ranges of packet numbers that an acknowledgement reports, at most `limit`, if
+    /// there is anything new. Returns whether all fitted in.
+    #[inline(never)]
+    pub(crate) fn report_packets(&mut self, limit: usize, push: impl FnMut(u32, u32)) -> bool {
+        let due = self.ack_due;
+        match self.packets_mut() {
+            Some(packets) if due || packets.has_report() => packets.report(limit, push),
+            _ => true,
+        }
+    }
+
+    /// Returns the packet with what the receiver adds to it: how long the acknowledgement was delayed, and
+    /// for one without data whether it asks to be acknowledged.
+    #[inline(never)]
+    pub(crate) fn complete(&mut self, packet: Packet, data: bool, now: Instant) -> Packet {
+        match self.packets_mut() {
+            Some(packets) if packets.reports() => {
+                let packet = packet.with_ack_delay(packets.ack_delay(now));
+                if data { packet } else { packets.acknowledgement(packet) }
+            }
+            _ => packet,
+        }
+    }
+
+    /// Takes the ranges of packet numbers that the peer acknowledges.
+    pub(crate) fn on_acknowledged_packets(&mut self, ranges: &[SackBlock]) {
+        if let Some(packets) = self.packets_mut() {
+            packets.on_acknowledged(ranges);
+        }
     }
 
     /// Returns how many blocks there are to report.

@@ -1,6 +1,8 @@
 //! A TCP segment as a value: every field of the header that the engine reads or writes
 //! (RFC 9293, section 3.1), with its options parsed.
 
+use unruffled_units::Duration;
+
 use crate::SeqNr;
 
 /// Header flags, without those of ECN, which are in [`Ecn`].
@@ -145,6 +147,70 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
+/// Number of a packet, for stacks that give each transmission its own (RFC 9000, section 12.3), with how
+/// long the acknowledgement in it was delayed. Only the simulator has it; it is never on the wire.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Packet {
+    /// The number, from 1 on, and above it [`Self::PING`].
+    number: u32,
+    /// Time from the arrival of the newest packet acknowledged to the acknowledgement, in microseconds.
+    ack_delay_us: u32,
+}
+
+impl Packet {
+    /// A segment without a packet number.
+    pub const NONE: Self = Self { number: 0, ack_delay_us: 0 };
+
+    /// Bit of packets without data that must be acknowledged, as one with a PING frame.
+    const PING: u32 = 1 << 31;
+
+    /// Returns packet `number`, which must not be 0.
+    pub fn new(number: u32) -> Self {
+        Self { number: number & !Self::PING, ack_delay_us: 0 }
+    }
+
+    /// Returns the packet as one that must be acknowledged although it has no data.
+    #[must_use]
+    pub fn with_ping(self) -> Self {
+        Self { number: self.number | Self::PING, ..self }
+    }
+
+    /// Returns the packet with this delay of its acknowledgement.
+    #[must_use]
+    pub fn with_ack_delay(self, delay: Duration) -> Self {
+        let ack_delay_us = (delay.as_nanos() / 1000).min(u64::from(u32::MAX)) as u32;
+        Self { ack_delay_us, ..self }
+    }
+
+    /// Returns whether the segment has no packet number.
+    #[inline]
+    pub const fn is_none(self) -> bool {
+        self.number == 0
+    }
+
+    /// Returns the number.
+    pub const fn number(self) -> u32 {
+        self.number & !Self::PING
+    }
+
+    /// Returns whether the packet must be acknowledged although it has no data.
+    pub const fn is_ping(self) -> bool {
+        self.number & Self::PING != 0
+    }
+
+    /// Returns the delay of its acknowledgement.
+    pub fn ack_delay(self) -> Duration {
+        Duration::from_micros(u64::from(self.ack_delay_us))
+    }
+}
+
+impl core::fmt::Debug for Packet {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let ping = if self.is_ping() { " PING" } else { "" };
+        write!(f, "{}{ping} +{}", self.number(), self.ack_delay())
+    }
+}
+
 /// A block of the SACK option (RFC 2018, section 3): the first sequence number covered, and the
 /// first one after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -222,6 +288,9 @@ pub struct Segment {
     /// The RTX bit of Ludwig and Katz. On data it marks a retransmission, and on an acknowledgement
     /// that a retransmission triggered it. Only the simulator has it; it is never on the wire.
     pub rtx: bool,
+    /// Number of the packet, if the stack numbers its packets. Acknowledgements of numbered packets have
+    /// ranges of packet numbers in place of SACK blocks. Only the simulator has it.
+    pub packet: Packet,
 }
 
 impl Segment {
@@ -237,7 +306,7 @@ mod tests {
 
     #[test]
     fn ecn_takes_no_room_in_a_segment() {
-        assert_eq!(size_of::<Segment>(), 76);
+        assert_eq!(size_of::<Segment>(), 84);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod growth;
 mod machine;
 mod marks;
 mod numbers;
+pub(crate) mod quic;
 mod reductions;
 mod round_trips;
 mod stream;
@@ -24,6 +25,7 @@ use crate::parts::Variable;
 use crate::parts::control::Window;
 use crate::parts::timer::AnyTimer;
 use crate::parts::timer::rfc6298::Rfc6298;
+use crate::segment::SackBlock;
 use machine::Machine;
 use round_trips::Estimates;
 use stream::{Stream, WindowProbe};
@@ -48,6 +50,10 @@ pub(crate) struct Ack<'a> {
     /// The latest time at which the segment that triggered it can have been sent, by the echoed
     /// timestamp.
     pub(crate) echo: Option<Instant>,
+    /// Ranges of packet numbers, in acknowledgements of a stack that numbers its packets.
+    pub(crate) packets: &'a [SackBlock],
+    /// For how long the receiver held back the acknowledgement of the newest packet.
+    pub(crate) ack_delay: Duration,
 }
 
 impl Ack<'_> {
@@ -62,6 +68,8 @@ impl Ack<'_> {
             rtx: false,
             ece: false,
             echo: None,
+            packets: &[],
+            ack_delay: Duration::ZERO,
         }
     }
 }
@@ -73,6 +81,8 @@ pub(crate) enum Recipe {
     Composed(Composition),
     /// TCP-PR, which takes no parts.
     TcpPr(tcp_pr::Settings),
+    /// A QUIC stack.
+    Quic(quic::Composition),
 }
 
 impl Recipe {
@@ -81,6 +91,7 @@ impl Recipe {
         match self {
             Self::Composed(parts) => parts.about(),
             Self::TcpPr(settings) => settings.about(),
+            Self::Quic(parts) => parts.about(),
         }
     }
 }
@@ -112,6 +123,7 @@ impl Sender {
                 let timer = AnyTimer::Rfc6298(Rfc6298);
                 Stream::new(config, settings.selective, Lengths::Mean, timer)
             }
+            Recipe::Quic(_) => Stream::new(config, true, Lengths::Mean, AnyTimer::Rfc6298(Rfc6298)),
         };
         let machine = Machine::new(config, recipe);
         if machine.samples_path() {

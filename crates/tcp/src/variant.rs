@@ -1,8 +1,8 @@
 //! The senders by name.
 //!
 //! * A *sender* decides when a connection sends which segment: loss detection, timers and
-//!   congestion control together. Two machines implement all senders: one is composed of parts, the
-//!   other is TCP-PR.
+//!   congestion control together. Three machines implement all senders: one is composed of parts,
+//!   one is TCP-PR, and one numbers its packets, as QUIC stacks do.
 //! * A [`Row`] describes one published sender: its name, its source, and the kinds of parts in
 //!   which it differs from other rows. [`ROWS`] is the table of them.
 //! * A [`Variant`] is a sender ready for use: a row, parts added by name (`rr-ta+cubic`), and the
@@ -41,7 +41,7 @@ use crate::parts::control::bbr3::{BBR3, BBR3_CONFIRMED};
 use crate::parts::control::{AnyControl, CongestionControl, reno};
 use crate::parts::detect::unruffled::UNRUFFLED;
 use crate::parts::detect::{Detector, LossDetector};
-use crate::sender::{Composition, Recipe};
+use crate::sender::{Composition, Recipe, quic};
 
 /// A sender ready for use: a row, the parts added to it, and the values of its parameters. Every
 /// connection is made with one.
@@ -279,6 +279,7 @@ impl Variant {
     pub(crate) fn detector(&self) -> Box<dyn LossDetector> {
         match &self.recipe {
             Recipe::Composed(parts) => Box::new((parts.detector)(&Config::simulated())),
+            Recipe::Quic(parts) => Box::new((parts.detector)(&Config::simulated())),
             Recipe::TcpPr(_) => panic!("composed of parts"),
         }
     }
@@ -296,7 +297,8 @@ impl Added {
             return Err(VariantError::TakesNoParts { name, row: row.name });
         };
         let is_linux = kinds.host == Host::Linux;
-        let has_control = kinds.control.name != reno::RENO.name && !is_linux;
+        let replaceable = [reno::RENO.name, reno::NONE.name].contains(&kinds.control.name);
+        let has_control = !replaceable && !is_linux;
         match part.change {
             Change::Control(_) if self.control.is_some() || has_control => {
                 return Err(VariantError::SecondControl { name, part: part_name });
@@ -323,6 +325,12 @@ fn assemble(row: &Row, added: &Added, values: Option<&[f64]>) -> (Vec<Parameter>
             let names: Vec<&str> = version.parameters.iter().map(|p| p.name).collect();
             Recipe::TcpPr((version.read)(&union.take(version.parameters, &names)))
         }
+        MadeOf::Quic(kinds) => Recipe::Quic(quic::Composition {
+            detector: union.read(&kinds.detector),
+            restoration: union.read(&kinds.restoration),
+            control: union.read(&kinds.control),
+            recovery: kinds.recovery,
+        }),
     };
     (union.into_parameters(), recipe)
 }

@@ -9,7 +9,8 @@ use unruffled_units::Instant;
 
 #[test]
 fn an_idle_connection_fits_into_two_kibibytes_and_a_segment_into_64_octets() {
-    for row in ROWS {
+    // Stacks that number their packets exist in the simulator alone, and smoltcp's window is fixed.
+    for row in ROWS.iter().filter(|row| !row.numbers_packets() && row.name != "smoltcp") {
         let variant = Variant::named(row.name).expect("a row");
         // As many as the smallest ring has room for, one more than a ring that doubles would have,
         // and others.

@@ -129,8 +129,12 @@ impl<O: Observer> Arrival<'_, O> {
         let nxt = self.connection.sender.stream.nxt();
         let mut blocks = [].as_slice();
         let mut dsack = None;
+        let mut packets = [].as_slice();
         let offsets;
-        if !self.segment.sack.is_empty() {
+        if self.connection.receiver.reports_packets() {
+            packets = self.segment.sack.as_slice();
+            self.connection.receiver.on_acknowledged_packets(packets);
+        } else if !self.segment.sack.is_empty() {
             offsets = self.block_offsets();
             blocks = offsets.as_slice();
             // RFC 2883: a first block below the cumulative point, or inside the second, is a DSACK.
@@ -152,6 +156,8 @@ impl<O: Observer> Arrival<'_, O> {
             // An older acknowledgement than the last may precede the arrival of CWR.
             ece: self.reports_mark() && acked >= una,
             echo: self.connection.clock.echoed(self.segment, self.now),
+            packets,
+            ack_delay: self.segment.packet.ack_delay(),
         };
         self.connection.sender.on_ack(ack, self.now, self.observer);
     }

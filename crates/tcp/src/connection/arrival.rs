@@ -61,6 +61,7 @@ impl<O: Observer> Arrival<'_, O> {
                 == self.connection.numbers.theirs.add(1).at(self.connection.receiver.next())
             && self.segment.len < LEN_LIMIT
             && self.segment.timestamps.is_none()
+            && self.segment.packet.is_none()
             && !self.segment.ecn.has_report()
             && !self.connection.clock.on()
     }
@@ -115,6 +116,9 @@ impl<O: Observer> Arrival<'_, O> {
         if flags.syn && !flags.rst && self.segment.seq == self.connection.numbers.theirs {
             return self.on_repeated_syn();
         }
+        if !self.segment.packet.is_none() && !self.accepts_packet() {
+            return Err(Ignored::OldPacket);
+        }
         let offset = self.acceptable_offset()?;
         if flags.rst {
             return self.on_reset(offset == self.connection.receiver.next());
@@ -153,6 +157,13 @@ impl<O: Observer> Arrival<'_, O> {
             return Ok(());
         }
         self.on_data(offset)
+    }
+
+    /// Takes the packet number. Returns false if the receiver discards the packet.
+    #[inline(never)]
+    fn accepts_packet(&mut self) -> bool {
+        let answered = self.segment.len > 0 || self.segment.flags.fin;
+        self.connection.receiver.accepts(self.segment.packet, answered, self.now)
     }
 
     /// Returns the stream offset at which the segment begins, if its timestamp and its sequence

@@ -3,8 +3,9 @@
 use unruffled_units::Instant;
 
 use super::{Connection, State};
+use crate::SeqNr;
 use crate::observer::{Event, Observer};
-use crate::segment::{Flags, SackBlocks, Segment, Timestamps};
+use crate::segment::{Flags, Packet, SackBlocks, Segment, Timestamps};
 use crate::sender::Transmission;
 
 /// A poll for the next segment of a connection.
@@ -156,16 +157,24 @@ impl<O: Observer> Departure<'_, O> {
         // The segment ends with the last octet written so far.
         let psh = len > 0 && offset + u64::from(len) == self.connection.sender.stream.written();
         let rtx = self.connection.sender.stream.marks_retransmissions() && cause.is_some();
-        Outgoing { offset, len, fin, psh, rtx, first: cause.is_none() }
+        let packet = self.connection.sender.stream.last_packet();
+        Outgoing { offset, len, fin, psh, rtx, first: cause.is_none(), packet }
     }
 
     /// Builds the segment, which acknowledges everything that has arrived.
     #[inline(always)]
     fn segment(&mut self, outgoing: &Outgoing) -> Segment {
-        let &Outgoing { offset, len, fin, psh, rtx, first } = outgoing;
+        let &Outgoing { offset, len, fin, psh, rtx, first, packet } = outgoing;
         let mut sack = SackBlocks::default();
         let mut whole = true;
-        if self.connection.sack && self.connection.receiver.block_count() > 0 {
+        let mut numbered = Packet::NONE;
+        if self.connection.numbered {
+            (numbered, whole) = self.reborrow().number(packet, len > 0 || fin, &mut sack);
+        }
+        if self.connection.sack
+            && !self.connection.numbered
+            && self.connection.receiver.block_count() > 0
+        {
             let origin = self.connection.numbers.theirs.add(1);
             let limit = self.connection.room().blocks_beside(len);
             whole = limit > 0;
@@ -180,6 +189,7 @@ impl<O: Observer> Departure<'_, O> {
             sack,
             timestamps: self.connection.clock.option(self.now),
             rtx,
+            packet: numbered,
             ..Segment::default()
         };
         self.connection.receiver.acknowledged(whole);
@@ -187,6 +197,26 @@ impl<O: Observer> Departure<'_, O> {
             segment.ecn = self.reborrow().ecn(first && len > 0);
         }
         segment
+    }
+
+    /// Returns the packet of a segment, and whether its acknowledgement reports everything. `number` is
+    /// that of the transmission, or 0 for a segment that the sender did not send.
+    #[inline(never)]
+    fn number(self, number: u32, data: bool, sack: &mut SackBlocks) -> (Packet, bool) {
+        let number = match number {
+            0 => self.connection.sender.stream.next_packet(),
+            number => number,
+        };
+        let receiver = &mut self.connection.receiver;
+        let whole = if receiver.reports_packets() {
+            receiver.report_packets(SackBlocks::CAPACITY, |l, r| sack.push(SeqNr(l), SeqNr(r)))
+        } else {
+            let limit = if self.connection.sack { SackBlocks::CAPACITY } else { 0 };
+            let origin = self.connection.numbers.theirs.add(1);
+            receiver.blocks(limit, |l, r| sack.push(origin.at(l), origin.at(r)));
+            true
+        };
+        (self.connection.receiver.complete(Packet::new(number), data, self.now), whole)
     }
 
     /// Adds timestamps to a reset, if they were negotiated. A reset without an acknowledgement
@@ -209,4 +239,6 @@ struct Outgoing {
     rtx: bool,
     /// Whether it is the first transmission of its part of the stream, and no window probe.
     first: bool,
+    /// Number of the transmission, or 0.
+    packet: u32,
 }

@@ -5,6 +5,7 @@ pub(crate) mod bbr3;
 pub(crate) mod cubic;
 pub(crate) mod hystart;
 pub(crate) mod linux_cubic;
+pub(crate) mod ngtcp2_cubic;
 pub(crate) mod pacing;
 mod probe_rtt;
 pub(crate) mod reno;

@@ -15,6 +15,7 @@ mod fixtures;
 pub(crate) mod linux_reordering;
 pub(crate) mod ncr;
 pub(crate) mod quic;
+pub(crate) mod quic_stacks;
 pub(crate) mod rack;
 pub(crate) mod rr;
 mod rr_costs;
@@ -146,6 +147,15 @@ pub struct SpuriousFastRetransmit {
     pub length: Option<u32>,
 }
 
+/// A packet that was deemed lost and has arrived, for [`LossDetector::on_spurious_loss`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpuriousLoss {
+    /// Distance of the highest acknowledged packet above it, in packets.
+    pub packets: u32,
+    /// Time of its transmission.
+    pub sent: Instant,
+}
+
 /// A period without sending, because limited transmit had reached its bound, for
 /// [`LossDetector::on_idle`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -195,6 +205,10 @@ pub trait LossDetector: core::fmt::Debug + Send {
 
     /// A fast retransmit proved spurious.
     fn on_spurious_fast_retransmit(&mut self, found: SpuriousFastRetransmit, view: &View) {}
+
+    /// A packet that was deemed lost has arrived. Only senders that number their packets know that of each
+    /// packet.
+    fn on_spurious_loss(&mut self, loss: SpuriousLoss, view: &View) {}
 
     /// The retransmission timer expired; `first` unless it expired before for the same data.
     fn on_timeout(&mut self, first: bool, view: &View) {}
@@ -300,6 +314,10 @@ impl LossDetector for Detector {
 
     fn on_spurious_fast_retransmit(&mut self, found: SpuriousFastRetransmit, view: &View) {
         self.get_mut().on_spurious_fast_retransmit(found, view);
+    }
+
+    fn on_spurious_loss(&mut self, loss: SpuriousLoss, view: &View) {
+        self.get_mut().on_spurious_loss(loss, view);
     }
 
     fn on_timeout(&mut self, first: bool, view: &View) {

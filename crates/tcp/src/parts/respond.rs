@@ -5,6 +5,7 @@ pub(crate) mod dsack;
 pub(crate) mod eifel;
 pub(crate) mod f_rto;
 pub(crate) mod linux;
+pub(crate) mod packets;
 
 use unruffled_units::Duration;
 

@@ -157,6 +157,16 @@ impl Arrived {
         Room::AfterDropping(dropped)
     }
 
+    /// Returns whether `left..right` would begin one island more than `islands` above the hole.
+    #[inline]
+    pub(super) fn exceeds(&self, islands: u32, left: u64, right: u64) -> bool {
+        if self.ranges.len() < islands as usize || left <= self.next {
+            return false;
+        }
+        let at = self.ranges.partition_point(|r| r.1 < left);
+        self.ranges.get(at).is_none_or(|next| next.0 > right)
+    }
+
     /// Adds the octets `left..right` of a segment, and calls `fresh` for the new ones among them.
     pub(super) fn add(&mut self, left: u64, right: u64, fresh: impl FnMut(u64, u64)) {
         let unreported = self.duplicate.take();

@@ -1,8 +1,9 @@
-//! The two kinds of machine. This is the only module that distinguishes between them.
+//! The three kinds of machine. This is the only module that distinguishes between them.
 
 use unruffled_units::{Duration, Instant};
 
 use super::composed::{Composed, Step};
+use super::quic::Quic;
 use super::round_trips::{Estimates, RoundTrips};
 use super::stream::{Renumbered, Stream, Transmission};
 use super::tcp_pr::TcpPr;
@@ -19,6 +20,8 @@ pub(super) enum Machine {
     Composed(Composed),
     /// TCP-PR, which does the work of all parts.
     TcpPr(TcpPr),
+    /// A QUIC stack, which numbers its packets.
+    Quic(Box<Quic>),
 }
 
 impl Machine {
@@ -26,6 +29,7 @@ impl Machine {
         match recipe {
             Recipe::Composed(parts) => Self::Composed(Composed::new(config, parts)),
             Recipe::TcpPr(settings) => Self::TcpPr(TcpPr::new(config, settings)),
+            Recipe::Quic(parts) => Self::Quic(Box::new(Quic::new(config, parts))),
         }
     }
 
@@ -34,6 +38,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.samples_path(),
             Self::TcpPr(_) => false,
+            Self::Quic(_) => false,
         }
     }
 
@@ -42,6 +47,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.paces(),
             Self::TcpPr(_) => false,
+            Self::Quic(machine) => machine.paces(),
         }
     }
 
@@ -50,6 +56,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.paced_until(),
             Self::TcpPr(_) => Instant::MAX,
+            Self::Quic(machine) => machine.paced_until(),
         }
     }
 
@@ -57,6 +64,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.disable_sack(stream, now),
             Self::TcpPr(machine) => machine.disable_sack(stream, now),
+            Self::Quic(_) => {}
         }
     }
 
@@ -64,6 +72,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.on_handshake(rtt),
             Self::TcpPr(machine) => machine.on_handshake(rtt),
+            Self::Quic(_) => {}
         }
     }
 
@@ -71,6 +80,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.after_lost_syn(),
             Self::TcpPr(machine) => machine.after_lost_syn(),
+            Self::Quic(machine) => machine.after_lost_syn(),
         }
     }
 
@@ -78,6 +88,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.table_octets(),
             Self::TcpPr(machine) => machine.table_octets(),
+            Self::Quic(machine) => machine.table_octets(),
         }
     }
 
@@ -86,6 +97,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.sample_octets(),
             Self::TcpPr(_) => 0,
+            Self::Quic(_) => Quic::SEGMENT_OCTETS,
         }
     }
 
@@ -93,6 +105,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.shrink(),
             Self::TcpPr(machine) => machine.shrink(),
+            Self::Quic(machine) => machine.shrink(),
         }
     }
 
@@ -100,6 +113,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.window(),
             Self::TcpPr(machine) => machine.window(),
+            Self::Quic(machine) => machine.window(),
         }
     }
 
@@ -107,13 +121,14 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.phase(),
             Self::TcpPr(machine) => machine.phase(),
+            Self::Quic(machine) => machine.phase(),
         }
     }
 
     /// Returns the round-trip times and the timeout in force.
     pub(super) fn estimates(&self, stream: &Stream) -> Estimates {
         match self {
-            Self::Composed(_) => stream.round_trips.estimates(),
+            Self::Composed(_) | Self::Quic(_) => stream.round_trips.estimates(),
             Self::TcpPr(machine) => machine.estimates(stream),
         }
     }
@@ -122,6 +137,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.handshake_timeout(round_trips),
             Self::TcpPr(machine) => machine.handshake_timeout(round_trips),
+            Self::Quic(machine) => machine.handshake_timeout(round_trips),
         }
     }
 
@@ -129,6 +145,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.dupthresh(),
             Self::TcpPr(machine) => machine.dupthresh(),
+            Self::Quic(machine) => machine.dupthresh(),
         }
     }
 
@@ -136,6 +153,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.variables(stream, now, show),
             Self::TcpPr(machine) => machine.variables(stream, now, show),
+            Self::Quic(machine) => machine.variables(stream, now, show),
         }
     }
 
@@ -145,6 +163,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.predicts(stream, una),
             Self::TcpPr(_) => false,
+            Self::Quic(_) => false,
         }
     }
 
@@ -173,6 +192,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.on_ack(stream, ack, now, observer),
             Self::TcpPr(machine) => machine.on_ack(stream, ack, now, observer),
+            Self::Quic(machine) => machine.on_ack(stream, ack, now, observer),
         }
     }
 
@@ -181,6 +201,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.take_cwr(),
             Self::TcpPr(machine) => machine.take_cwr(),
+            Self::Quic(machine) => machine.take_cwr(),
         }
     }
 
@@ -190,6 +211,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.settled(stream),
             Self::TcpPr(_) => false,
+            Self::Quic(machine) => machine.settled(),
         }
     }
 
@@ -198,6 +220,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.poll(stream, now),
             Self::TcpPr(machine) => machine.poll(stream, now),
+            Self::Quic(machine) => machine.poll(stream, now),
         }
     }
 
@@ -206,6 +229,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.send_new(stream, len, now),
             Self::TcpPr(machine) => machine.send_new(stream, len, now),
+            Self::Quic(machine) => machine.send_new(stream, len, now),
         }
     }
 
@@ -215,6 +239,7 @@ impl Machine {
         match self {
             Self::Composed(_) => {}
             Self::TcpPr(machine) => machine.on_window_probe_accepted(stream, sent),
+            Self::Quic(machine) => machine.on_window_probe_accepted(stream, sent),
         }
     }
 
@@ -224,6 +249,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.next_timer(),
             Self::TcpPr(machine) => machine.next_timer(),
+            Self::Quic(machine) => machine.next_timer(),
         }
     }
 
@@ -237,6 +263,7 @@ impl Machine {
         match self {
             Self::Composed(sender) => Step { sender, stream, now, observer }.on_timers(),
             Self::TcpPr(machine) => machine.on_timers(stream, now, observer),
+            Self::Quic(machine) => machine.on_timers(stream, now, observer),
         }
     }
 
@@ -246,6 +273,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.on_smaller_segments(ratio),
             Self::TcpPr(machine) => machine.on_smaller_segments(ratio),
+            Self::Quic(machine) => machine.on_smaller_segments(ratio),
         }
     }
 
@@ -255,6 +283,7 @@ impl Machine {
         match self {
             Self::Composed(machine) => machine.on_split(stream, numbers, now),
             Self::TcpPr(machine) => machine.on_split(stream, numbers, now),
+            Self::Quic(machine) => machine.on_split(stream, numbers, now),
         }
     }
 
@@ -262,7 +291,7 @@ impl Machine {
     pub(super) fn composed(&mut self) -> &mut Composed {
         match self {
             Self::Composed(machine) => machine,
-            Self::TcpPr(_) => panic!("composed of parts"),
+            Self::TcpPr(_) | Self::Quic(_) => panic!("composed of parts"),
         }
     }
 }

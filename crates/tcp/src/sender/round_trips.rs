@@ -60,6 +60,11 @@ impl RoundTrips {
         self.latest = Some(rtt);
     }
 
+    /// Sets the last round-trip time, for senders that smooth a different value.
+    pub(super) fn set_latest(&mut self, rtt: Duration) {
+        self.latest = Some(rtt);
+    }
+
     /// Records a round-trip time from a timestamp. RFC 4015, step 11: the first one of data that had not
     /// been sent when the timer expired spuriously resets the estimators.
     #[inline(always)]

@@ -25,7 +25,8 @@ use crate::parts::timer::AnyTimer;
 use flow_control::FlowControl;
 use min_rtt::MinRtt;
 use retransmissions::Retransmissions;
-use scoreboard::{Entry, Scoreboard};
+pub(crate) use scoreboard::Entry;
+use scoreboard::Scoreboard;
 
 /// A data segment to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +67,8 @@ pub(crate) struct Stream {
     /// Whether the application has finished writing. A FIN follows, which takes one octet of the
     /// stream.
     finished: bool,
+    /// Number of the last packet: transmissions of data, and what the connection sends besides.
+    packets: u32,
 }
 
 /// Memory of a logged loss, in octets.
@@ -82,6 +85,7 @@ impl Stream {
             finished: false,
             flow_control: FlowControl::new(config.nagle),
             mss: config.mss,
+            packets: 0,
             round_trips: RoundTrips::new(config, timer),
             min_rtt: MinRtt::default(),
             last_sent: Instant::MAX,
@@ -161,6 +165,17 @@ impl Stream {
         self.retransmissions.shrink();
     }
 
+    /// Returns the number of the last packet sent, or 0.
+    pub(crate) fn last_packet(&self) -> u32 {
+        self.packets
+    }
+
+    /// Returns the number of a packet that carries no data of the stream.
+    pub(crate) fn next_packet(&mut self) -> u32 {
+        self.packets = self.packets.wrapping_add(1);
+        self.packets
+    }
+
     /// Returns whether any segment is outstanding.
     pub(crate) fn outstanding(&self) -> bool {
         self.board.outstanding() > 0
@@ -211,6 +226,7 @@ impl Stream {
         self.board.push(offset, len as u32, now);
         self.nxt += len;
         self.last_sent = now;
+        self.packets = self.packets.wrapping_add(1);
         self.transmission(offset, len as u32, None)
     }
 
@@ -236,7 +252,15 @@ impl Stream {
         ledger.on_retransmit(under);
         self.board.retransmit(number, now);
         self.last_sent = now;
+        self.packets = self.packets.wrapping_add(1);
         self.transmission(start, len, Some(cause))
+    }
+
+    /// Sends octets again that a packet carried which was deemed lost. The scoreboard takes no note.
+    pub(super) fn send_again(&mut self, start: u64, len: u32, now: Instant) -> Transmission {
+        self.last_sent = now;
+        self.packets = self.packets.wrapping_add(1);
+        self.transmission(start, len, Some(Cause::FastRetransmit))
     }
 
     #[inline]

@@ -6,8 +6,9 @@ use crate::parts::control::AnyControl;
 use crate::parts::detect::Detector;
 use crate::parts::limited_transmit::AnyLimitedTransmit;
 use crate::parts::respond::dsack::Restoration;
+use crate::parts::respond::packets;
 use crate::parts::timer::AnyTimer;
-use crate::sender::{Acks, Lengths, Reduction, tcp_pr};
+use crate::sender::{Acks, Lengths, Reduction, quic, tcp_pr};
 
 /// A published sender. [`ROWS`](super::ROWS) lists all of them.
 pub struct Row {
@@ -27,6 +28,23 @@ pub(super) enum MadeOf {
     Kinds(Kinds),
     /// A version of TCP-PR, which has a machine of its own.
     TcpPr(tcp_pr::Version),
+    /// Kinds of parts of a QUIC stack, which has a machine of its own.
+    Quic(QuicKinds),
+}
+
+/// Kinds of parts of a QUIC stack, and the settings of both ends.
+#[derive(Clone, Copy)]
+pub(super) struct QuicKinds {
+    /// Loss detection.
+    pub(super) detector: Kind<Detector>,
+    /// Response to spurious losses.
+    pub(super) restoration: Kind<packets::Restoration>,
+    /// Congestion control.
+    pub(super) control: Kind<AnyControl>,
+    /// Rules of recovery.
+    pub(super) recovery: quic::Recovery,
+    /// Settings of both ends.
+    pub(super) ends: fn(Config) -> Config,
 }
 
 /// Kinds of parts of a composed sender, and how they work together.
@@ -61,14 +79,24 @@ pub(super) enum Host {
     Any,
     /// Linux, at both ends.
     Linux,
+    /// gVisor's netstack, at both ends.
+    Gvisor,
+    /// smoltcp, at both ends.
+    Smoltcp,
 }
 
 impl Row {
     /// Returns the settings of an end of a connection of this sender.
     pub(super) fn settings(&self, config: Config) -> Config {
         match &self.made_of {
-            MadeOf::Kinds(Kinds { host: Host::Linux, .. }) => config.as_linux(),
-            MadeOf::Kinds(_) | MadeOf::TcpPr(_) => config,
+            MadeOf::Kinds(kinds) => match kinds.host {
+                Host::Any => config,
+                Host::Linux => config.as_linux(),
+                Host::Gvisor => config.as_gvisor(),
+                Host::Smoltcp => config.as_smoltcp(),
+            },
+            MadeOf::TcpPr(_) => config,
+            MadeOf::Quic(kinds) => (kinds.ends)(config),
         }
     }
 
@@ -90,8 +118,17 @@ impl Row {
         Self { name, about, source, made_of: MadeOf::TcpPr(version) }
     }
 
+    pub(super) const fn quic(
+        name: &'static str,
+        about: &'static str,
+        source: &'static str,
+        kinds: QuicKinds,
+    ) -> Self {
+        Self { name, about, source, made_of: MadeOf::Quic(kinds) }
+    }
+
     /// Returns whether the sender is composed of parts and so takes others. All senders are, except
-    /// those of TCP-PR.
+    /// those of TCP-PR and the QUIC stacks.
     pub fn is_composed(&self) -> bool {
         matches!(self.made_of, MadeOf::Kinds(_))
     }
@@ -101,15 +138,23 @@ impl Row {
         match &self.made_of {
             MadeOf::Kinds(kinds) => kinds.acks == Acks::Sack,
             MadeOf::TcpPr(version) => version.selective,
+            MadeOf::Quic(_) => true,
         }
     }
 
-    /// Returns whether the sender depends on which of two copies arrived, which only the simulator
-    /// reports.
+    /// Returns whether segments have packet numbers, as those of QUIC stacks. Both ends must be of such a
+    /// sender then.
+    pub fn numbers_packets(&self) -> bool {
+        matches!(self.made_of, MadeOf::Quic(_))
+    }
+
+    /// Returns whether the sender depends on which of two copies arrived, or on packet numbers, which
+    /// only the simulator has.
     pub fn is_for_simulation_only(&self) -> bool {
         match &self.made_of {
             MadeOf::Kinds(kinds) => kinds.lengths == Lengths::Original,
             MadeOf::TcpPr(_) => false,
+            MadeOf::Quic(_) => true,
         }
     }
 }

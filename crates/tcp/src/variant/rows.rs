@@ -1,8 +1,11 @@
 //! The table of senders. Each row lists only the kinds of parts in which it differs from another
 //! row.
 
-use super::row::{Host, Kinds, Row};
+use super::row::{Host, Kinds, QuicKinds, Row};
+use crate::Config;
+use crate::parts::control::cubic::QUICHE_CUBIC;
 use crate::parts::control::linux_cubic::LINUX_CUBIC;
+use crate::parts::control::ngtcp2_cubic::NGTCP2_CUBIC;
 use crate::parts::control::reno;
 use crate::parts::control::westwood::WESTWOOD;
 use crate::parts::detect::avg_dev::AVG_DEV;
@@ -12,18 +15,19 @@ use crate::parts::detect::linux_reordering::LINUX_REORDERING;
 use crate::parts::detect::quic::QUIC;
 use crate::parts::detect::td_fr::TD_FR;
 use crate::parts::detect::unruffled::UNRUFFLED;
-use crate::parts::detect::{blanton_allman, ncr, rack, rr};
+use crate::parts::detect::{blanton_allman, ncr, quic_stacks, rack, rr};
 use crate::parts::limited_transmit::dcr::DCR;
 use crate::parts::limited_transmit::every_other::EVERY_OTHER;
 use crate::parts::limited_transmit::ncr as extended;
 use crate::parts::limited_transmit::rfc3042::RFC_3042;
 use crate::parts::limited_transmit::windows::{UNLIMITED, WINDOWS};
 use crate::parts::respond::dsack::{AT_ONCE, DSACK, NONE};
+use crate::parts::respond::packets;
 use crate::parts::timer::linux::LINUX as LINUX_RTO;
 use crate::parts::timer::percentile::PERCENTILE;
 use crate::parts::timer::rfc6298::RFC_6298;
 use crate::parts::timer::wb_rto;
-use crate::sender::{Acks, Lengths, Reduction, tcp_pr};
+use crate::sender::{Acks, Lengths, Reduction, quic, tcp_pr};
 
 const RENO: Kinds = Kinds {
     acks: Acks::Reno,
@@ -63,6 +67,55 @@ const RACK: Kinds = Kinds {
 /// The rules of Linux 6.18 at both ends; `docs/senders/linux.md` names the source file of each.
 const LINUX: Kinds =
     Kinds { control: LINUX_CUBIC, restoration: NONE, timer: LINUX_RTO, host: Host::Linux, ..RACK };
+
+/// quiche with its default CUBIC; `docs/senders/quiche.md` names the source file of each rule.
+const QUICHE: QuicKinds = QuicKinds {
+    detector: quic_stacks::QUICHE,
+    restoration: packets::QUICHE,
+    control: QUICHE_CUBIC,
+    recovery: quic::Recovery {
+        initial_window: Some(10),
+        prr: true,
+        cancels: false,
+        persistent_congestion: false,
+        paces: false,
+        grows_unused: true,
+        room: quic::Room::Cut { header: 43, least: 48 },
+    },
+    ends: Config::as_quiche,
+};
+
+const NGTCP2: QuicKinds = QuicKinds {
+    detector: quic_stacks::NGTCP2,
+    restoration: packets::NGTCP2,
+    control: NGTCP2_CUBIC,
+    recovery: quic::Recovery {
+        initial_window: Some(10),
+        prr: false,
+        cancels: true,
+        persistent_congestion: true,
+        paces: true,
+        grows_unused: true,
+        room: quic::Room::Any,
+    },
+    ends: Config::as_ngtcp2,
+};
+
+const QUIC_GO: QuicKinds = QuicKinds {
+    detector: quic_stacks::QUIC_GO,
+    restoration: packets::QUIC_GO,
+    control: reno::QUIC_GO,
+    recovery: quic::Recovery {
+        initial_window: Some(32),
+        prr: false,
+        cancels: false,
+        persistent_congestion: false,
+        paces: false,
+        grows_unused: false,
+        room: quic::Room::Any,
+    },
+    ends: Config::as_quic_go,
+};
 
 /// All senders, in the order in which users should meet them.
 pub const ROWS: &[Row] = &[
@@ -252,6 +305,37 @@ pub const ROWS: &[Row] = &[
         "three packets behind, or 9/8 of a round trip old, as QUIC",
         "RFC 9002, section 6.1",
         Kinds { detector: QUIC, limited_transmit: UNLIMITED, probes: true, ..SACK },
+    ),
+    Row::quic(
+        "quiche",
+        "quiche with CUBIC: thresholds grow to 20 packets and 5/4, undo at any spurious loss",
+        "quiche 0.30.0, src/recovery",
+        QUICHE,
+    ),
+    Row::quic(
+        "ngtcp2",
+        "ngtcp2 with CUBIC: half the flight behind, undo when no lost packet is open",
+        "ngtcp2 0.12.1, lib/ngtcp2_rtb.c, lib/ngtcp2_cc.c",
+        NGTCP2,
+    ),
+    Row::quic(
+        "quic-go",
+        "quic-go with Reno: no packet threshold after a spurious loss, undo when all were spurious",
+        "quic-go 0.65.0, internal/ackhandler, internal/congestion",
+        QUIC_GO,
+    ),
+    // What gVisor's Eifel detection finds it only counts (`snd.go`), so it restores nothing.
+    Row::composed(
+        "gvisor",
+        "gVisor's netstack at both ends: RACK with Reno, no DSACK, no undo",
+        "gVisor 20260905, pkg/tcpip/transport/tcp/rack.go, snd.go, sack.go",
+        Kinds { restoration: NONE, reduction: Reduction::AtOnce, host: Host::Gvisor, ..RACK },
+    ),
+    Row::composed(
+        "smoltcp",
+        "smoltcp at both ends: three duplicates, no congestion control, four islands of data",
+        "smoltcp 0.14.0, src/socket/tcp.rs, src/storage/assembler.rs",
+        Kinds { control: reno::NONE, host: Host::Smoltcp, ..RENO },
     ),
     Row::composed(
         "unruffled",

@@ -123,9 +123,9 @@ fn a_parameter_can_be_set_in_its_unit() {
 }
 
 #[test]
-fn only_the_rtx_variants_are_for_simulation_only() {
+fn the_rtx_variants_and_stacks_that_number_packets_are_for_simulation_only() {
     let only = ROWS.iter().filter(|row| row.is_for_simulation_only()).map(|row| row.name);
-    assert_eq!(only.collect::<Vec<_>>(), ["rr-fa-rtx", "rr-ta-rtx"]);
+    assert_eq!(only.collect::<Vec<_>>(), ["rr-fa-rtx", "rr-ta-rtx", "quiche", "ngtcp2", "quic-go"]);
 }
 
 #[test]

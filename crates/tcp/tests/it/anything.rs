@@ -4,7 +4,7 @@
 use crate::wire::{OURS, THEIRS, variant};
 use proptest::prelude::*;
 use unruffled_tcp::{
-    Config, Connection, Ecn, EcnMode, Flags, KeepAlive, SackBlocks, Segment, SeqNr, State,
+    Config, Connection, Ecn, EcnMode, Flags, KeepAlive, Packet, SackBlocks, Segment, SeqNr, State,
     Timestamps,
 };
 use unruffled_units::{Duration, Instant};
@@ -74,6 +74,7 @@ fn segment() -> impl Strategy<Value = Segment> {
                 sack,
                 timestamps,
                 rtx: false,
+                packet: Packet::NONE,
             }
         },
     )

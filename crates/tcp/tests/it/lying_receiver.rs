@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::dice::Dice;
 use proptest::prelude::*;
 use unruffled_tcp::{
-    Config, Connection, Event, Observer, ROWS, SackBlocks, Segment, SeqNr, Variant,
+    Config, Connection, Event, Observer, ROWS, Row, SackBlocks, Segment, SeqNr, Variant,
 };
 use unruffled_units::{Duration, Instant};
 
@@ -167,12 +167,18 @@ fn lies() -> impl Strategy<Value = Lies> {
     )
 }
 
+/// Returns the senders whose window has a bound with a peer that has no packet numbers: not smoltcp, which
+/// has no congestion control.
+fn bounded() -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().filter(|row| !row.numbers_packets() && row.name != "smoltcp")
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_sender_ends_within_its_bounds(lies in lies()) {
-        for row in ROWS {
+        for row in bounded() {
             run(row.name, &lies);
         }
         for name in ["rr-ta+cubic", "sack+eifel", "sack+f-rto", "rack+cubic+eifel+f-rto"] {
@@ -186,7 +192,7 @@ fn a_dsack_of_a_segment_never_retransmitted_restores_nothing() {
     // RFC 3708, section 3, A.4: every acknowledgement reports a duplicate, and nothing is ever
     // lost.
     let lies = Lies { dsack: 255, sack: 0, beyond: 0, optimistic: 0, lost: 0, late: 0, seed: 1 };
-    for row in ROWS {
+    for row in bounded() {
         let checker = run(row.name, &lies);
         assert_eq!((checker.resent, checker.spurious), (0, 0), "{}", row.name);
     }

@@ -29,6 +29,7 @@ mod passive;
 mod path_mtu;
 mod prr;
 mod quic;
+mod quic_stacks;
 mod rack;
 mod reneging_receiver;
 mod restart;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::dice::Dice;
 use proptest::prelude::*;
 use unruffled_tcp::{
-    Config, Connection, Event, Flags, Observer, ROWS, SackBlocks, Segment, SeqNr, Variant,
+    Config, Connection, Event, Flags, Observer, ROWS, Row, SackBlocks, Segment, SeqNr, Variant,
 };
 use unruffled_units::{Duration, Instant};
 
@@ -162,7 +162,9 @@ proptest! {
 
     #[test]
     fn all_data_arrives_although_the_receiver_reneges(path in path()) {
-        for row in ROWS {
+        // The peer has no packet numbers, and smoltcp's window has no bound.
+        let bounded = |row: &Row| !row.numbers_packets() && row.name != "smoltcp";
+        for row in ROWS.iter().filter(|row| bounded(row)) {
             run(row.name, &path);
         }
         for name in ["rr-ta+cubic", "sack+eifel", "sack+f-rto", "rack+cubic+eifel+f-rto"] {

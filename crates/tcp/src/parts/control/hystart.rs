@@ -49,6 +49,8 @@ pub(crate) struct HyStart {
     in_round: bool,
     /// Whether slow start has been ended since the last timeout.
     found: bool,
+    /// Whether slow start is never ended.
+    pub(crate) off: bool,
 }
 
 impl HyStart {

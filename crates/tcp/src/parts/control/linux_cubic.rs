@@ -90,7 +90,6 @@ impl Epoch {
 #[derive(Debug)]
 pub(crate) struct LinuxCubic {
     hystart: HyStart,
-    uses_hystart: bool,
     /// W_max; 0 before the first loss.
     w_max: u32,
     /// Minimum round-trip time; zero before there is one.
@@ -108,8 +107,7 @@ pub(crate) struct LinuxCubic {
 impl LinuxCubic {
     fn new(uses_hystart: bool) -> Self {
         Self {
-            hystart: HyStart::default(),
-            uses_hystart,
+            hystart: HyStart { off: !uses_hystart, ..HyStart::default() },
             w_max: 0,
             min_rtt: Duration::ZERO,
             epoch: Epoch::NONE,
@@ -178,7 +176,7 @@ impl LinuxCubic {
 
 impl CongestionControl for LinuxCubic {
     fn about(&self) -> Cow<'static, str> {
-        if self.uses_hystart { "CUBIC and HyStart as in Linux" } else { "CUBIC as in Linux" }.into()
+        if !self.hystart.off { "CUBIC and HyStart as in Linux" } else { "CUBIC as in Linux" }.into()
     }
 
     fn on_round_trip(&mut self, sample: &RoundTripSample, window: &mut Window) {
@@ -188,7 +186,7 @@ impl CongestionControl for LinuxCubic {
         if self.min_rtt == Duration::ZERO || sample.rtt < self.min_rtt {
             self.min_rtt = sample.rtt;
         }
-        if self.uses_hystart {
+        if !self.hystart.off {
             self.hystart.on_round_trip(sample, self.min_rtt, window);
         }
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{AnyControl, CongestionControl, Flow, Window};
+use crate::parameter::{Parameter, Unit, settings};
 use crate::parts::{Kind, maker};
 
 /// Congestion control of RFC 5681.
@@ -21,6 +22,73 @@ impl Reno {
         let slow = window.slow_start_steps(counted);
         window.cwnd += slow;
         window.cwnd += (steps - slow) / window.cwnd;
+    }
+}
+
+settings! {
+    /// Tunable parameters of quic-go's Reno.
+    "reno" QuicGoSettings {
+        beta: f64 = Parameter {
+            name: "beta",
+            unit: Unit::Number,
+            default: 0.7,
+            range: (0.1, 0.99),
+            about: "share of the window that remains after a loss",
+            source: "quic-go 0.65.0, internal/congestion/cubic_sender.go",
+        },
+    }
+}
+
+/// Reno as quic-go has it: seven tenths of the window remain after a loss.
+pub(crate) const QUIC_GO: Kind<AnyControl> = Kind::new::<QuicGoSettings>("reno-beta", |values| {
+    maker(values, |settings: QuicGoSettings, _| {
+        AnyControl::Own(Box::new(RenoBeta { beta: settings.beta }))
+    })
+});
+
+/// No congestion control: the window limits nothing.
+pub(crate) const NONE: Kind<AnyControl> = Kind::new::<()>("no-control", |values| {
+    maker(values, |(), _| AnyControl::Own(Box::new(NoControl)))
+});
+
+/// A window of this many segments limits nothing.
+const NO_LIMIT: f64 = 700_000.0;
+
+/// No congestion control.
+#[derive(Debug)]
+struct NoControl;
+
+impl CongestionControl for NoControl {
+    fn about(&self) -> Cow<'static, str> {
+        "none".into()
+    }
+
+    fn grow(&mut self, window: &mut Window, _acked: u32, _counted: u32, _flow: &Flow) {
+        window.cwnd = NO_LIMIT;
+    }
+
+    fn on_loss(&mut self, _window: &Window, _timeout: bool, _flow: &Flow) -> f64 {
+        NO_LIMIT
+    }
+}
+
+/// Additive increase, and a multiplicative decrease of the window by another factor than a half.
+#[derive(Debug)]
+struct RenoBeta {
+    beta: f64,
+}
+
+impl CongestionControl for RenoBeta {
+    fn about(&self) -> Cow<'static, str> {
+        format!("Reno, with {} of the window after a loss", self.beta).into()
+    }
+
+    fn grow(&mut self, window: &mut Window, _acked: u32, counted: u32, _flow: &Flow) {
+        Reno::grow_by(window, counted);
+    }
+
+    fn on_loss(&mut self, _window: &Window, _timeout: bool, flow: &Flow) -> f64 {
+        (flow.flight * self.beta).max(2.0)
     }
 }
 

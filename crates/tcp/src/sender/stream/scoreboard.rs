@@ -230,6 +230,11 @@ impl Scoreboard {
         number < self.first() || self.entry(number).sacked
     }
 
+    /// Returns the number of the first segment that a cumulative acknowledgement of `una` does not cover.
+    pub(crate) fn covered_by(&self, una: u64) -> SegNo {
+        self.base + self.entries.partition_point(|entry| entry.end() <= una) as u64
+    }
+
     /// Returns the number of the next new segment.
     pub(crate) fn end(&self) -> SegNo {
         self.base + self.entries.len() as u64

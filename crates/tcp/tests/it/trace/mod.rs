@@ -51,6 +51,8 @@ pub(crate) struct Trace {
     window: u16,
     /// Segments that carried CWR so far.
     cwr: Vec<u64>,
+    /// Numbers of the packets with data so far, of a stack that numbers its packets.
+    packets: Vec<u32>,
 }
 
 impl Trace {
@@ -108,7 +110,8 @@ impl Trace {
     }
 
     /// Delivers an acknowledgement and polls the sender: `C` cumulative, `S` SACK block, `D` DSACK
-    /// block (first of all blocks), `rtx` the bit of the RTX variants, `ece` ECN-Echo.
+    /// block (first of all blocks), `N` the packets with data from the first on, of a stack that numbers
+    /// its packets, `rtx` the bit of the RTX variants, `ece` ECN-Echo.
     #[track_caller]
     pub(crate) fn ack(&mut self, ack: &str) -> &mut Self {
         self.receives(ack);
@@ -137,9 +140,14 @@ impl Trace {
                     let (first, last) = range(numbers);
                     sack.push(position(first - 1), position(last));
                 }
+                "N" => {
+                    let (first, last) = range(numbers);
+                    let number = |n: u64| SeqNr(self.packets[n as usize - 1]);
+                    sack.push(number(first), number(last).add(1));
+                }
                 _ if word == "rtx" => segment.rtx = true,
                 _ if word == "ece" => segment.ecn = Ecn::ECE,
-                _ => panic!("{word}: neither C, S, D, rtx nor ece"),
+                _ => panic!("{word}: neither C, S, D, N, rtx nor ece"),
             }
         }
         segment.sack = sack;
@@ -224,6 +232,9 @@ impl Trace {
             }
         };
         while let Some(segment) = self.connection.poll_transmit(self.now, &mut observer) {
+            if !segment.packet.is_none() && segment.len > 0 {
+                self.packets.push(segment.packet.number());
+            }
             if segment.ecn.has_cwr() {
                 let end = segment.seq.add(segment.len).distance(SeqNr(ISN).add(1));
                 self.cwr.push((i64::from(end) as u64).div_ceil(SEGMENT));

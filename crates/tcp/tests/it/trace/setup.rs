@@ -146,6 +146,7 @@ impl Setup {
             echo: 0,
             window,
             cwr: Vec::new(),
+            packets: Vec::new(),
         };
         trace.echo = trace.ticks(0);
         trace.pump();

@@ -1,6 +1,6 @@
 //! The window while TCP-DCR delays its response (section 2.2).
 
-use unruffled_units::Instant;
+use unruffled_units::{Duration, Instant};
 
 use crate::parts::control::Window;
 use crate::sender::{Ack, Phase, Sender};
@@ -38,6 +38,8 @@ fn acknowledge(sender: &mut Sender, una: u64, to: u64, ms: u64) -> usize {
         rtx: false,
         ece: false,
         echo: None,
+        packets: &[],
+        ack_delay: Duration::ZERO,
     };
     sender.on_ack(ack, Instant::from_millis(ms), &mut ());
     sent(sender, ms)

@@ -1,0 +1,85 @@
+//! Octets that are sent again, of stacks that do so whatever arrives meanwhile.
+
+use std::collections::VecDeque;
+
+/// Runs of octets that wait to be sent again.
+#[derive(Debug, Default)]
+pub(super) struct Again {
+    /// The first octet of each run, and the one after its last.
+    runs: VecDeque<(u64, u64)>,
+}
+
+impl Again {
+    /// Returns whether nothing waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Adds `len` octets from `start` on: in the order of the stream and joined with others if `sorted`,
+    /// otherwise behind all others.
+    pub(super) fn add(&mut self, start: u64, len: u32, sorted: bool) {
+        let end = start + u64::from(len);
+        if !sorted {
+            crate::ring::push(&mut self.runs, (start, end));
+            return;
+        }
+        let from = self.runs.partition_point(|run| run.1 < start);
+        let to = from + self.runs.range(from..).take_while(|run| run.0 <= end).count();
+        if from == to {
+            self.runs.insert(from, (start, end));
+            return;
+        }
+        let joined = (self.runs[from].0.min(start), self.runs[to - 1].1.max(end));
+        self.runs[from] = joined;
+        self.runs.drain(from + 1..to);
+    }
+
+    /// Takes at most `most` octets: the first, and their number.
+    pub(super) fn take(&mut self, most: u64) -> Option<(u64, u32)> {
+        let &(start, end) = self.runs.front()?;
+        let taken = (end - start).min(most);
+        if start + taken < end {
+            self.runs[0].0 = start + taken;
+        } else {
+            self.runs.pop_front();
+        }
+        Some((start, taken as u32))
+    }
+
+    /// Returns the memory of the runs, in octets.
+    pub(super) fn octets(&self) -> usize {
+        self.runs.capacity() * size_of::<(u64, u64)>()
+    }
+
+    /// Frees memory that is not in use.
+    pub(super) fn shrink(&mut self) {
+        self.runs.shrink_to_fit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_sent_in_the_order_of_their_loss() {
+        let mut again = Again::default();
+        again.add(5000, 1000, false);
+        again.add(2000, 1000, false);
+        assert_eq!([again.take(1400), again.take(1400)], [Some((5000, 1000)), Some((2000, 1000))]);
+        assert!(again.is_empty());
+    }
+
+    #[test]
+    fn sorted_runs_are_joined_and_cut_to_the_room() {
+        let mut again = Again::default();
+        again.add(3000, 1000, true);
+        again.add(1000, 500, true);
+        again.add(1500, 1500, true);
+        assert_eq!(again.runs, [(1000, 4000)]);
+        again.add(9000, 100, true);
+        assert_eq!([again.take(1400), again.take(60)], [Some((1000, 1400)), Some((2400, 60))]);
+        assert_eq!([again.take(2000), again.take(2000)], [Some((2460, 1540)), Some((9000, 100))]);
+        assert_eq!(again.take(2000), None);
+    }
+}

@@ -1,0 +1,17 @@
+//! The rows of QUIC stacks as packet traces. `N` numbers the packets with data, retransmissions too, from 1.
+//! The round trip takes 100 ms, so 9/8 of it are 112.5 ms.
+
+use crate::trace::Trace;
+
+/// quiche begins with ten packets. Three behind the largest acknowledged is lost, and seven tenths of the
+/// window remain. Packet 1, late, is then 8 behind: the threshold grows to 8 + 1.
+#[test]
+fn quiche_counts_further_after_a_spurious_loss() {
+    let mut t = Trace::of("quiche").rtt(100).start();
+    t.sends("1-10");
+    t.at(100).ack("C0 N2").sends_any();
+    t.at(101).ack("C0 N3").sends_any();
+    t.at(102).ack("C0 N4").reports("fast-retransmit").sends_any().dupthresh(3);
+    t.at(103).ack("C0 N5-9").sends_any();
+    t.at(110).ack("C9 N1").sends_any().dupthresh(9);
+}
