@@ -173,6 +173,7 @@ impl<S> Detector<S> {
             self.outstanding.advance(largest);
         }
         lateness.refresh(now);
+        lateness.keep_share(front.reference());
     }
 
     /// Handles an expiry of the retransmission timer (PTO). Samples of packets sent before an outage do not count,

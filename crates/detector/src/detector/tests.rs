@@ -321,3 +321,10 @@ fn numbers_that_were_not_sent_are_ignored() {
     let reduce = Reduce { newest: 30, octets: 1000, window: 20_000 };
     assert_eq!(asked(&mut detector, &path(), 548), [Resend(3), reduce, Lost(3)]);
 }
+
+/// A connection's state crosses threads in every asynchronous stack.
+#[test]
+fn a_detector_may_cross_threads() {
+    fn crosses<T: Send + Sync>() {}
+    crosses::<Detector<u64>>();
+}

@@ -100,11 +100,12 @@ impl Connection {
         self.two_stage.detector.on_timeout(&path, at);
     }
 
-    /// Does what the detector asks for. Returns whether the window or what is in flight has changed.
+    /// Does what the detector asks for.
     pub(super) fn poll_two_stage(&mut self, now: Instant) {
         let pto = self.pto(SpaceId::Data);
         let persistent = pto * self.config.persistent_congestion_threshold;
         let at = self.two_stage.at(now);
+        let mut lost = false;
         loop {
             let path = self.two_stage.path(&self.path, pto);
             let congestion = &self.path.congestion;
@@ -131,7 +132,6 @@ impl Connection {
                     self.spaces[SpaceId::Data].pending |= info.retransmits;
                 }
                 Some(Verdict::Reduce(reduction)) => {
-                    self.stats.path.congestion_events += 1;
                     let newest = self.two_stage.instant(reduction.newest_sent);
                     let persistent = Duration::from(reduction.span) > persistent;
                     self.path.congestion.on_congestion_event(
@@ -142,6 +142,7 @@ impl Connection {
                     );
                 }
                 Some(Verdict::Lost(packet)) => {
+                    lost = true;
                     self.path.mtud.on_non_probe_lost(packet.number, packet.octets as u16);
                 }
                 Some(Verdict::Restore(saved)) => {
@@ -151,6 +152,8 @@ impl Connection {
                 }
             }
         }
+        // quinn counts each time that it finds losses, also those that do not reduce the window again.
+        self.stats.path.congestion_events += u64::from(lost);
         if self.path.mtud.black_hole_detected(now) {
             self.stats.path.black_holes_detected += 1;
             self.path.congestion.on_mtu_update(self.path.mtud.current_mtu());
