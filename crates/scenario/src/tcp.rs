@@ -132,7 +132,8 @@ fn receiver(k: &mut Keys, delayed: bool) -> Result<ReceiverConfig, Error> {
     let ack_every = count("tcp.receiver.ack_every", 1, 1_000)?;
     let dsack = k.switch("tcp.receiver.dsack")?.unwrap_or(defaults.dsack);
     if ack_every.is_some() && !delayed {
-        let message = "expected tcp.delayed_ack beside it: without a delay each segment is acknowledged";
+        let message =
+            "expected tcp.delayed_ack beside it: without a delay each segment is acknowledged";
         return Err(k.wrong("tcp.receiver.ack_every", message));
     }
     Ok(ReceiverConfig {

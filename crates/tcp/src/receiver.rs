@@ -53,19 +53,19 @@ pub(crate) struct Receiver {
 struct Special {
     rules: ReceiverConfig,
     /// Packet numbers that have arrived, if packets are numbered.
-    packets: Option<Packets>,
+    packets: Option<Box<Packets>>,
 }
 
 impl Special {
     fn of(config: &Config) -> Option<Box<Self>> {
         let rules = *config.receiver.as_deref()?;
-        Some(Box::new(Self { rules, packets: Packets::of(rules) }))
+        Some(Box::new(Self { rules, packets: Packets::of(rules).map(Box::new) }))
     }
 
     /// Returns whether a packet counts as one in order, and how many of those an acknowledgement covers.
     /// `in_order`: its data was in order.
     fn answers(&self, in_order: bool) -> (bool, u32) {
-        let by_number = self.packets.as_ref().filter(|packets| packets.reports());
+        let by_number = self.packets.as_deref().filter(|packets| packets.reports());
         (by_number.map_or(in_order, Packets::in_order), self.rules.ack_every)
     }
 }
@@ -393,11 +393,11 @@ impl Receiver {
     }
 
     fn packets(&self) -> Option<&Packets> {
-        self.special.as_ref()?.packets.as_ref()
+        self.special.as_ref()?.packets.as_deref()
     }
 
     fn packets_mut(&mut self) -> Option<&mut Packets> {
-        self.special.as_mut()?.packets.as_mut()
+        self.special.as_mut()?.packets.as_deref_mut()
     }
 
     /// Takes the number of a packet, which must be acknowledged if `answered`. Returns false if the

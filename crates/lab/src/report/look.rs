@@ -19,7 +19,7 @@ pub struct Look {
 
 /// The senders of the table and the most common ones of the kernel, each with its colours in light
 /// and in dark mode.
-const SENDERS: [(&str, u32, u32); 35] = [
+const SENDERS: [(&str, u32, u32); 40] = [
     ("reno", 0x755FC6, 0x867EC6),
     ("newreno", 0x9B5164, 0xBF8A91),
     ("sack", 0xCB3FB5, 0xD24EAF),
@@ -49,6 +49,11 @@ const SENDERS: [(&str, u32, u32); 35] = [
     ("linux-reordering", 0x8C0183, 0xE179DC),
     ("rack", 0x58846F, 0x7B9E90),
     ("quic", 0xCE5324, 0xF58C5B),
+    ("quiche", 0x7A5C00, 0xC9A227),
+    ("ngtcp2", 0x00796B, 0x4DB6AC),
+    ("quic-go", 0x3F6FB5, 0x86A8E0),
+    ("gvisor", 0x9C2F5A, 0xE08AAF),
+    ("smoltcp", 0x5D6B1A, 0xA9B84F),
     ("unruffled", 0x0072B2, 0x4FA3E3),
     ("kernel-cubic", 0xEF3C57, 0xE74958),
     ("kernel-reno", 0x266C2E, 0x8CC285),

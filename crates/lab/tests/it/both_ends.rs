@@ -10,7 +10,7 @@ use unruffled_lab::cancel::never;
 use unruffled_lab::capture::Capture;
 use unruffled_lab::run;
 use unruffled_measure::{End, FlowId, Monitor, Passage};
-use unruffled_tcp::{Packet, Segment, Variant};
+use unruffled_tcp::{Segment, Variant};
 use unruffled_units::Instant;
 
 use super::one_link::scenario;
@@ -51,7 +51,7 @@ impl Way {
 
 /// Returns the segment without what only the simulator has.
 fn on_the_wire(segment: &Segment) -> Segment {
-    Segment { rtx: false, packet: Packet::NONE, ..*segment }
+    Segment { rtx: false, packet: unruffled_tcp::Packet::NONE, ..*segment }
 }
 
 /// The ground truth of both directions of the first connection.

@@ -694,7 +694,7 @@ impl Quic {
     fn part(&self, stream: &Stream, octets: u64, packets: u32) -> f64 {
         let header = match self.rules.room {
             Room::Cut { header, .. } => f64::from(header),
-            Room::Any | Room::Whole => 0.0,
+            Room::Any => 0.0,
         };
         let full = f64::from(stream.mss()) + header;
         (octets as f64 + f64::from(packets) * header) / full
@@ -710,7 +710,6 @@ impl Quic {
         let more = (self.window.cwnd - self.flight(stream)).max(0.0) + self.prr.more;
         match self.rules.room {
             Room::Any => (more > 0.0).then_some(u64::MAX),
-            Room::Whole => (more >= 1.0).then_some(u64::MAX),
             Room::Cut { header, least } => {
                 let octets = more * f64::from(stream.mss() + header);
                 let enough = octets >= f64::from(least);

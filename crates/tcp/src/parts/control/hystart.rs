@@ -50,10 +50,20 @@ pub(crate) struct HyStart {
     /// Whether slow start has been ended since the last timeout.
     found: bool,
     /// Whether slow start is never ended.
-    pub(crate) off: bool,
+    off: bool,
 }
 
 impl HyStart {
+    /// Returns the state at the start; `on`: it ends slow start.
+    pub(crate) fn new(on: bool) -> Self {
+        Self { off: !on, ..Self::default() }
+    }
+
+    /// Returns whether it ends slow start.
+    pub(crate) fn is_on(&self) -> bool {
+        !self.off
+    }
+
     /// Takes a round-trip time; `min_rtt` is the minimum so far. Ends slow start by setting ssthresh to
     /// the window.
     pub(crate) fn on_round_trip(
@@ -74,6 +84,7 @@ impl HyStart {
                 smallest: Duration::MAX,
                 samples: 0,
                 in_round: true,
+                off: self.off,
                 found: false,
             };
         }

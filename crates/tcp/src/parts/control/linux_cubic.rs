@@ -107,7 +107,7 @@ pub(crate) struct LinuxCubic {
 impl LinuxCubic {
     fn new(uses_hystart: bool) -> Self {
         Self {
-            hystart: HyStart { off: !uses_hystart, ..HyStart::default() },
+            hystart: HyStart::new(uses_hystart),
             w_max: 0,
             min_rtt: Duration::ZERO,
             epoch: Epoch::NONE,
@@ -176,7 +176,8 @@ impl LinuxCubic {
 
 impl CongestionControl for LinuxCubic {
     fn about(&self) -> Cow<'static, str> {
-        if !self.hystart.off { "CUBIC and HyStart as in Linux" } else { "CUBIC as in Linux" }.into()
+        if self.hystart.is_on() { "CUBIC and HyStart as in Linux" } else { "CUBIC as in Linux" }
+            .into()
     }
 
     fn on_round_trip(&mut self, sample: &RoundTripSample, window: &mut Window) {
@@ -186,7 +187,7 @@ impl CongestionControl for LinuxCubic {
         if self.min_rtt == Duration::ZERO || sample.rtt < self.min_rtt {
             self.min_rtt = sample.rtt;
         }
-        if !self.hystart.off {
+        if self.hystart.is_on() {
             self.hystart.on_round_trip(sample, self.min_rtt, window);
         }
     }

@@ -102,7 +102,7 @@ fn what_does_not_fit_into_an_acknowledgement_stays_due() {
 #[test]
 fn what_is_older_than_an_acknowledged_acknowledgement_is_discarded() {
     let mut packets = receiver(|rules| rules.acknowledged_ack = Some(3));
-    let mut ping =
+    let ping =
         |packets: &mut Packets, number| packets.acknowledgement(Packet::new(number)).is_ping();
     arrive(&mut packets, [1, 2, 5]);
     assert_eq!([1, 2, 3].map(|n| ping(&mut packets, n)), [false, false, true]);

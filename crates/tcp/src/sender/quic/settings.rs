@@ -32,8 +32,6 @@ pub(crate) struct Recovery {
 pub(crate) enum Room {
     /// Any: the packet may exceed the window.
     Any,
-    /// As much as the packet has.
-    Whole,
     /// Any: the packet is cut to it. It has so many octets besides data, and at least so many in all.
     Cut { header: u32, least: u32 },
 }
