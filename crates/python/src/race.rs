@@ -1,5 +1,7 @@
 //! `race`: transfers with real packets by the kernel and by our senders. Requires root.
 
+use std::path::Path;
+
 use std::fs::File;
 use std::io::BufWriter;
 use std::sync::Arc;
@@ -61,6 +63,8 @@ pub(crate) fn race(
         return Err(refused("race: expected more than none of duration, bytes and seeds"));
     }
     let entry = Entry {
+        stacks: &[],
+        drivers: Path::new("target/stacks"),
         scenario: &origin.file,
         set: &overrides,
         kernels: &kernel,

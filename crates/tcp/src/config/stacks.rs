@@ -23,7 +23,7 @@ const SMOLTCP_BUFFER: u64 = 65_535;
 impl Config {
     /// Returns the settings with what all QUIC stacks have: packet numbers, round-trip times smoothed by
     /// the sample (RFC 9002, section 5.3), and no timestamps.
-    fn as_quic(self, delayed_ack: Option<Duration>, receiver: ReceiverConfig) -> Self {
+    fn with_packets(self, delayed_ack: Option<Duration>, receiver: ReceiverConfig) -> Self {
         self.with(|c| {
             c.receiver = Some(Box::new(ReceiverConfig { packets: true, ..receiver }));
             c.delayed_ack = delayed_ack;
@@ -41,7 +41,7 @@ impl Config {
             kept_ranges: Some(68),
             ..ReceiverConfig::default()
         };
-        self.as_quic(None, receiver)
+        self.with_packets(None, receiver)
     }
 
     /// Returns the settings of ngtcp2 0.12.1: an acknowledgement every 2 packets, of 32 ranges out of 1024
@@ -53,7 +53,7 @@ impl Config {
             kept_ranges: Some(1024),
             ..ReceiverConfig::default()
         };
-        self.as_quic(Some(MAX_ACK_DELAY), receiver)
+        self.with_packets(Some(MAX_ACK_DELAY), receiver)
     }
 
     /// Returns the settings of quic-go 0.65.0: an acknowledgement every 2 packets, of 64 ranges. One in 20
@@ -66,7 +66,7 @@ impl Config {
             acknowledged_ack: Some(20),
             ..ReceiverConfig::default()
         };
-        self.as_quic(Some(MAX_ACK_DELAY), receiver)
+        self.with_packets(Some(MAX_ACK_DELAY), receiver)
     }
 
     /// Returns the settings of gVisor's netstack at both ends: timestamps, three SACK blocks, no DSACK
