@@ -15,6 +15,9 @@ done
 "$CARGO" xtask lint
 # shellcheck disable=SC2086 # $features is none or two words
 "$CARGO" clippy --workspace --all-targets --locked $features -- -D warnings
+# What `make demo` builds.
+# shellcheck disable=SC2086 # $features is none or two words
+"$CARGO" clippy -p unruffled --no-default-features --locked $features -- -D warnings
 "$CARGO" clippy --manifest-path $drill --target-dir "$target"/packetdrill/plugin \
     --all-targets --locked -- -D warnings
 # The glue to JavaScript is compiled for the browser only.
