@@ -1,9 +1,8 @@
 //! `race`: transfers with real packets by the kernel and by our senders. Requires root.
 
-use std::path::Path;
-
 use std::fs::File;
 use std::io::BufWriter;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
