@@ -142,7 +142,7 @@ const TCP: Section = Section {
             "tcp.receiver.duplicate_filter",
             "1 to 1000000 packets",
             "none",
-            "How far behind the newest packet one is discarded, because the receiver does not know whether it is a duplicate. Retransmissions are packets of their own.",
+            "How far behind the newest packet one is discarded, because it may be a duplicate. Retransmissions are packets of their own.",
         ),
         key(
             "tcp.receiver.islands",

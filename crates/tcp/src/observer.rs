@@ -170,7 +170,7 @@ pub enum Ignored {
     UnacceptableAck,
     /// The segment has data beyond the peer's FIN.
     BeyondEnd,
-    /// The packet number has arrived before, or it is too old for the receiver to know
+    /// The packet number has arrived before, or it is so old that it may have
     /// ([`ReceiverConfig`](crate::ReceiverConfig)).
     OldPacket,
     /// The segment would begin one more island of data than the receiver stores

@@ -37,8 +37,8 @@ pub(crate) struct Receiver {
     /// Number acknowledged last (Last.ACK.sent of RFC 7323).
     last_acknowledged: u64,
     window: ReceiveWindow,
-    /// End of the stream, once the FIN has arrived.
-    end: Option<u64>,
+    /// End of the stream, once the FIN has arrived; the maximum before.
+    end: u64,
     arrived: Arrived,
     /// Maximum delay of an acknowledgement; the maximum if none is delayed.
     delay: Duration,
@@ -88,7 +88,7 @@ impl Receiver {
     pub(crate) fn new(buffer: u64, mss: u32, delay: Option<Duration>) -> Self {
         Self {
             arrived: Arrived::new(buffer, mss),
-            end: None,
+            end: u64::MAX,
             window: ReceiveWindow::new(buffer, mss),
             moderation: None,
             delay: delay.unwrap_or(Duration::MAX),
@@ -117,14 +117,20 @@ impl Receiver {
         self.arrived.next()
     }
 
+    /// Returns the end of the stream, once the FIN has arrived.
+    #[inline(always)]
+    fn end(&self) -> Option<u64> {
+        (self.end != u64::MAX).then_some(self.end)
+    }
+
     /// Returns whether everything up to the FIN has arrived.
     pub(crate) fn at_end(&self) -> bool {
-        self.end.is_some_and(|end| end < self.arrived.next())
+        self.end().is_some_and(|end| end < self.arrived.next())
     }
 
     /// Returns the end of the text that has arrived in order, without the FIN.
     fn data_end(&self) -> u64 {
-        self.arrived.next().min(self.end.unwrap_or(u64::MAX))
+        self.arrived.next().min(self.end().unwrap_or(u64::MAX))
     }
 
     /// Returns the last cumulative acknowledgement sent.
@@ -149,7 +155,7 @@ impl Receiver {
         let advertised = self.window.edge().saturating_sub(self.window.taken());
         self.arrived.bound(octets.max(advertised));
         // What was read while the window was closed has not been advertised yet.
-        if more && self.end.is_none() && self.window.should_update(self.arrived.next()) {
+        if more && self.end().is_none() && self.window.should_update(self.arrived.next()) {
             self.ack_due = true;
         }
     }
@@ -161,7 +167,7 @@ impl Receiver {
         if !connected {
             self.window.advertise_in_syn();
         }
-        if connected && self.end.is_none() && self.window.should_update(self.arrived.next()) {
+        if connected && self.end().is_none() && self.window.should_update(self.arrived.next()) {
             self.ack_due = true;
         }
     }
@@ -211,7 +217,7 @@ impl Receiver {
             moderation.on_read(self.window.taken(), left);
             self.read = true;
         }
-        if self.end.is_none() && self.window.should_update(self.arrived.next()) {
+        if self.end().is_none() && self.window.should_update(self.arrived.next()) {
             self.ack_due = true;
         }
     }
@@ -230,7 +236,7 @@ impl Receiver {
             self.moderation.as_mut().and_then(|moderation| moderation.next_size(now))
         {
             self.window.grow(octets);
-            if self.end.is_none() && self.window.should_update(self.arrived.next()) {
+            if self.end().is_none() && self.window.should_update(self.arrived.next()) {
                 self.ack_due = true;
             }
         }
@@ -268,7 +274,7 @@ impl Receiver {
         observer: &mut impl Observer,
     ) {
         let end = offset + u64::from(len);
-        let next = !fin && self.end.is_none() && self.arrived.follows(offset, end);
+        let next = !fin && self.end().is_none() && self.arrived.follows(offset, end);
         if next && end <= self.window.edge() {
             self.on_expected(end, rtx, now, observer);
         } else {
@@ -304,7 +310,7 @@ impl Receiver {
                 return;
             }
         };
-        let stream_end = self.end.unwrap_or(u64::MAX);
+        let stream_end = self.end().unwrap_or(u64::MAX);
         let text =
             |left, right: u64| right.min(stream_end).checked_sub(left).filter(|&len| len > 0);
         if let Some((left, right)) = discarded
@@ -340,18 +346,18 @@ impl Receiver {
     /// ends, including its FIN, and the length of its data.
     fn trim(&mut self, offset: u64, len: u32, fin: bool) -> Option<(u64, u32)> {
         let end = offset + u64::from(len);
-        let bound = self.end.map_or(self.window.edge(), |end| end.min(self.window.edge()));
+        let bound = self.end().map_or(self.window.edge(), |end| end.min(self.window.edge()));
         if end > bound {
             // Dropped, but answered (RFC 9293, section 3.10.7.4).
             self.ack_due = true;
             return (offset < bound).then(|| (bound, (bound - offset) as u32));
         }
         // The stream cannot end before octets that have arrived.
-        if fin && self.end.is_none() && end >= self.arrived.highest() {
-            self.end = Some(end);
+        if fin && self.end().is_none() && end >= self.arrived.highest() {
+            self.end = end;
         }
         // The FIN has a number, so it is SACKed like text.
-        Some((end + u64::from(fin && self.end == Some(end)), len))
+        Some((end + u64::from(fin && self.end == end), len))
     }
 
     /// Handles the next segment of a stream without holes, with the result of [`Self::on_segment`].

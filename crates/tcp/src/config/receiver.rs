@@ -8,7 +8,7 @@ pub struct ReceiverConfig {
     /// 9000, section 19.3). Both ends must have it. For simulation only.
     pub packets: bool,
     /// Number of packets behind the newest beyond which a packet is discarded, because the receiver
-    /// does not know whether it is a duplicate. Both ends must have it. For simulation only.
+    /// cannot know whether it is a duplicate. Both ends must have it. For simulation only.
     pub duplicate_filter: Option<u32>,
     /// Maximum number of ranges in an acknowledgement. Without packet numbers this is the number of SACK
     /// blocks, at most four.

@@ -63,7 +63,7 @@ fn a_packet_that_has_arrived_is_discarded() {
 fn a_packet_more_than_the_filter_behind_the_newest_is_discarded() {
     let mut packets = receiver(|rules| rules.duplicate_filter = Some(127));
     arrive(&mut packets, [200]);
-    // 200 − 127 = 73 is the oldest that the filter knows.
+    // 200 − 127 = 73 is the oldest that passes the filter.
     assert_eq!(arrive(&mut packets, [72, 73, 199]), [72]);
     arrive(&mut packets, [201]);
     assert_eq!(arrive(&mut packets, [73, 74]), [73]);
