@@ -1,5 +1,6 @@
-# make demo        build, compare the senders over a path that reorders, show the table; with the
-#                  rights, race some of them against this machine's kernel
+# make demo        build what it runs, compare the senders over a path that reorders, show the table; with
+#                  the rights, race some of them against this machine's kernel
+# make build       the whole command: target/release/unruffled
 # make test        all tests; fetches tshark where it can
 # make lint        formatting, clippy, documentation and prose: warnings are errors
 # make msrv        compiles with the oldest Rust that is supported; rustup fetches it
@@ -50,10 +51,8 @@ export CARGO PYTHON FUZZ_SECONDS FUZZ_SEED PREFIX DESTDIR SYSCONFDIR PROFILE ARC
     validation reproduce reproduce-quick install uninstall packages packages-check \
     python-packages crates-check test-aarch64 site site-tools web web-test
 
-demo: build
-	@$(UNRUFFLED) compare --report unruffled-few-late.html
-	@echo "The report: file://$(CURDIR)/unruffled-few-late.html"
-	@scripts/demo-race.sh
+demo: bpf-tools
+	@scripts/demo.sh
 
 demo-race:
 	@scripts/demo-race.sh

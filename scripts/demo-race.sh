@@ -1,8 +1,11 @@
 #!/bin/sh
 # Races some senders with real packets against this machine's kernel. Where that is not possible, prints
 # what it needs.
+#
+#   scripts/demo-race.sh [UNRUFFLED]      the command that races; default target/release/unruffled, or the demo's
 . "$(dirname "$0")/lib.sh"
-unruffled=$target/release/unruffled
+unruffled=${1:-$target/release/unruffled}
+[ -x "$unruffled" ] || unruffled=$target/demo/unruffled
 race="race half-late --variants unruffled,rack,tcp-pr-sack --duration 15s"
 report=unruffled-race-half-late.html
 # With BPF, the last row is the kernel's own TCP with the congestion control of `unruffled attach`.

@@ -16,6 +16,9 @@ wheel=$!
 status=0
 # shellcheck disable=SC2086
 "$CARGO" test --workspace --locked --no-fail-fast $features || status=1
+# What the drivers of foreign stacks in Rust share; the drivers themselves are built on request.
+"$CARGO" test --manifest-path peers/stacks/driver-rs/Cargo.toml --target-dir "$target"/stacks/build --locked ||
+    status=1
 wait $wheel || status=1
 scripts/python.sh test || status=1
 exit $status

@@ -45,15 +45,26 @@ struct Figure {
     lost_percent: f64,
 }
 
-/// Returns the names of a table's stacks.
-fn section(table: &str, name: &str) -> Vec<String> {
+/// A stack of a table.
+#[derive(Clone, Debug, PartialEq)]
+struct Entry {
+    name: String,
+    /// Least number of seeds on every path, for a stack that draws at random itself.
+    seeds: u32,
+}
+
+/// Returns a table's stacks: a name in each line, and a number of seeds after it if it needs more than one.
+fn section(table: &str, name: &str) -> Vec<Entry> {
     let mut within = false;
     let mut stacks = Vec::new();
     for line in table.lines().map(str::trim) {
         if let Some(section) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
             within = section == name;
         } else if within && !line.is_empty() && !line.starts_with('#') {
-            stacks.push(line.to_owned());
+            let mut words = line.split_whitespace();
+            let name = words.next().unwrap_or_default().to_owned();
+            let seeds = words.next().and_then(|word| word.parse().ok()).unwrap_or(1);
+            stacks.push(Entry { name, seeds });
         }
     }
     stacks
@@ -147,10 +158,10 @@ pub(crate) fn measure(
     let table = read(root, TABLE)?;
     let sections: Vec<&str> =
         table.lines().filter_map(|line| line.trim().strip_prefix('[')?.strip_suffix(']')).collect();
-    let stacks: Vec<String> = sections.iter().flat_map(|name| section(&table, name)).collect();
+    let stacks: Vec<Entry> = sections.iter().flat_map(|name| section(&table, name)).collect();
     let mut figures = figures(root)?;
     let date = output(Command::new("date").arg("+%Y-%m-%d"))?.trim().to_owned();
-    for stack in &stacks {
+    for Entry { name: stack, seeds: own_seeds } in &stacks {
         let base = stack.split(['+', ':']).next().unwrap_or_default();
         if !only.is_empty() && !only.contains(&base) && !only.contains(&stack.as_str()) {
             continue;
@@ -163,6 +174,7 @@ pub(crate) fn measure(
         let version = manifest.lines().find_map(|line| line.strip_prefix("version = "));
         let version = version.unwrap_or_default().trim_matches('"').replace(',', ";");
         for (path, _, seeds) in PATHS {
+            let seeds = seeds.max(*own_seeds);
             eprintln!("{stack} on {path}");
             let scenario = format!("peers/stacks/paths/{path}.toml");
             let seeds_text = seeds.to_string();
@@ -197,9 +209,9 @@ pub(crate) fn measure(
 }
 
 /// Writes the figures in the order of the table.
-fn write(root: &Path, stacks: &[String], figures: &mut Vec<Figure>) -> Result<(), String> {
+fn write(root: &Path, stacks: &[Entry], figures: &mut Vec<Figure>) -> Result<(), String> {
     let place = |figure: &Figure| {
-        let stack = stacks.iter().position(|stack| *stack == figure.stack);
+        let stack = stacks.iter().position(|stack| stack.name == figure.stack);
         let path = PATHS.iter().position(|(path, ..)| *path == figure.path);
         (stack, path)
     };
@@ -220,21 +232,31 @@ fn output(command: &mut Command) -> Result<String, String> {
 }
 
 /// Returns the table of a section, in Markdown.
-fn table(stacks: &[String], figures: &[Figure]) -> String {
+fn table(stacks: &[Entry], figures: &[Figure]) -> String {
     let heads: Vec<&str> = PATHS.iter().map(|(_, head, _)| *head).collect();
     let mut lines = vec![
         format!("| stack | version | measured | {} |", heads.join(" | ")),
         format!("|---|---|---|{}", "--:|".repeat(PATHS.len())),
     ];
-    for stack in stacks {
+    for Entry { name: stack, .. } in stacks {
         let of = |path: &str| figures.iter().find(|f| f.stack == *stack && f.path == path);
         let Some(first) = PATHS.iter().find_map(|(path, ..)| of(path)) else { continue };
         let cells: Vec<String> =
             PATHS.iter().map(|(path, ..)| of(path).map_or("–".to_owned(), cell)).collect();
-        let Figure { version, date, .. } = first;
+        let version = without_commit(&first.version);
+        let date = &first.date;
         lines.push(format!("| `{stack}` | {version} | {date} | {} |", cells.join(" | ")));
     }
     lines.join("\n")
+}
+
+/// Returns a Go version without the commit of a pseudo-version: its time is enough to read.
+fn without_commit(version: &str) -> &str {
+    let is_commit = |end: &str| end.len() == 12 && end.bytes().all(|b| b.is_ascii_hexdigit());
+    match version.rsplit_once('-') {
+        Some((start, end)) if is_commit(end) => start,
+        _ => version,
+    }
 }
 
 /// Returns the goodput with two significant digits.
@@ -291,6 +313,15 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_table_has_names_and_seeds() {
+        let table = "# A remark.\n[defaults]\nquinn\n\n[controls]\ngvisor+cubic 5\n# none\n";
+        let entry = |name: &str, seeds| Entry { name: name.to_owned(), seeds };
+        assert_eq!(section(table, "defaults"), [entry("quinn", 1)]);
+        assert_eq!(section(table, "controls"), [entry("gvisor+cubic", 5)]);
+        assert_eq!(section(table, "settings"), []);
+    }
+
     const LINE: &str = "quinn,quinn-proto 0.11.19,2026-11-28,stacks-in-order,1,9.570,151,0,,0.30";
 
     #[test]
@@ -299,6 +330,13 @@ mod tests {
         assert!(figure.discarded.is_nan(), "the stack does not count them");
         assert_eq!(figure.line(), LINE);
         assert_eq!(Figure::parse("quinn,1"), None);
+    }
+
+    #[test]
+    fn a_pseudo_version_has_no_commit() {
+        let gvisor = "gvisor 0.0.0-20260905035102-160fafc42237";
+        assert_eq!(without_commit(gvisor), "gvisor 0.0.0-20260905035102");
+        assert_eq!(without_commit("ngtcp2 0.12.1+dfsg-1"), "ngtcp2 0.12.1+dfsg-1");
     }
 
     #[test]

@@ -7,6 +7,9 @@
 //! A capture may be made at the sender, at the receiver, or anywhere between them. What passes the
 //! capture point is seen directly; what happens beyond it is inferred from the acknowledgements.
 //!
+//! # Features
+//! * `compression`: captures in gzip, zstd, lz4, xz and bzip2. On by default; without it these are refused.
+//!
 //! # Examples
 //!
 //! Reads a capture and prints a verdict on each transfer with enough data:

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::Error;
-use crate::compression::{Compression, MAGIC_OCTETS};
+use crate::compression::{Compression, MAGIC_OCTETS, decoder};
 use crate::error::InputError;
 
 /// Octets read ahead. Parsers drop what they have read when an error follows, so the first read has
@@ -104,7 +104,7 @@ impl Source {
                 input = Box::new(NestedInput { input, yielded: 0, read: progress.read.clone() });
             }
             let metered = MeteredInput {
-                input: Some(compression.decoder(input)),
+                input: Some(decoder(compression, input)),
                 read: Arc::default(),
                 first_error: first_error.clone(),
             };

@@ -1,7 +1,7 @@
 //! Command line of the process, and how the process starts the command again.
 
 use std::ffi::OsString;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "full", target_os = "linux"))]
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -50,7 +50,7 @@ pub(crate) fn has_stdout() -> bool {
 ///
 /// # Errors
 /// If the file of this process is not known.
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "full", target_os = "linux"))]
 pub(crate) fn again() -> std::io::Result<impl Fn() -> Command + Send + 'static> {
     let given = INVOCATION.get().and_then(|invocation| invocation.program.split_first());
     let (program, first) = match given {

@@ -1,33 +1,44 @@
 //! The command `unruffled` as a library, for the programs that offer it: its own, and the Python package.
 
+#[cfg(not(feature = "full"))]
+mod absent;
+#[cfg(feature = "full")]
 mod analyze;
 mod bench;
+#[cfg(feature = "full")]
 mod book;
 mod compare;
+#[cfg_attr(not(feature = "full"), allow(dead_code, reason = "commands with settings are absent"))]
 mod config;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "full", target_os = "linux"))]
 mod doctor;
 #[cfg(target_os = "linux")]
 mod emulate;
+#[cfg(feature = "full")]
 mod generate;
+#[cfg(feature = "full")]
 mod interrupt;
 mod invocation;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "full", target_os = "linux"))]
 mod kernel;
 mod number;
 mod output;
 #[cfg(target_os = "linux")]
 mod race;
 mod refusal;
+#[cfg(feature = "full")]
 mod reproduce;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "full", target_os = "linux"))]
 mod resequence;
 mod scenarios;
+#[cfg(feature = "full")]
 mod serve;
 mod shown;
 mod start;
 mod startup;
+#[cfg(feature = "full")]
 mod store;
+#[cfg(feature = "full")]
 mod sweep;
 mod variants;
 
@@ -37,6 +48,14 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use unruffled_lab::Error;
+
+#[cfg(all(not(feature = "full"), target_os = "linux"))]
+use {absent as doctor, absent as kernel, absent as resequence};
+#[cfg(not(feature = "full"))]
+use {
+    absent as analyze, absent as book, absent as generate, absent as reproduce, absent as serve,
+    absent as store, absent as sweep,
+};
 
 pub use invocation::Invocation;
 
@@ -118,7 +137,7 @@ impl Command {
 
     /// Returns the path of the file with further settings, if there is one.
     fn config(&self) -> Option<&Path> {
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "full", target_os = "linux"))]
         match self {
             Self::Attach(arguments) => return arguments.config.path(),
             Self::Resequence(arguments) => return arguments.config.path(),

@@ -12,7 +12,6 @@ use unruffled_lab::comparison_sweep::ComparisonSweep;
 pub(crate) use unruffled_lab::files::{Called, Kind, write, write_text};
 use unruffled_lab::files::{free, holds, probe, replaceable};
 use unruffled_lab::gallery::Gallery;
-use unruffled_lab::grid::Sweep;
 use unruffled_lab::record::Comparison;
 use unruffled_lab::text::wrapped;
 use unruffled_lab::{Error, report, table};
@@ -195,24 +194,6 @@ impl Showable for Gallery {
     }
 }
 
-impl Showable for Sweep {
-    fn json(&self) -> String {
-        self.json()
-    }
-
-    fn csv(&self) -> String {
-        self.csv()
-    }
-
-    fn table(&self) -> String {
-        self.render_within(columns())
-    }
-
-    fn page(&self) -> String {
-        report::sweep(self)
-    }
-}
-
 /// Returns a progress bar up to `length`, if that is known. It is drawn only on a terminal, and its spinner
 /// moves during a long run.
 pub(crate) fn bar(length: Option<u64>, template: &str) -> ProgressBar {
@@ -310,29 +291,5 @@ fn is_standard_output(path: &Path) -> bool {
     identity(path).is_some_and(|found| identity(Path::new("/dev/stdout")) == Some(found))
 }
 
-/// Creates the folder if necessary, and checks that drawings can be written there. Neither the folder nor
-/// the files of these `names` in it may replace any of `others`, or, without `force`, a file that is not a
-/// drawing of the command.
-pub(crate) fn check_folder(
-    path: &Path,
-    names: &[String],
-    others: &[Called<'_>],
-    force: bool,
-) -> Result<(), Error> {
-    free(path, others)?;
-    for name in names.iter().map(|name| path.join(name)) {
-        free(&name, others)?;
-        if !force {
-            replaceable(&name, Kind::Drawing)?;
-        }
-    }
-    if path.metadata().is_ok_and(|there| !there.is_dir()) {
-        let taken = std::io::Error::other("expected a folder, found a file");
-        return Err(Error::output(path, taken));
-    }
-    let probed = fs::create_dir_all(path).and_then(|()| probe(&path.join(PROBE_NAME)));
-    probed.map_err(|e| Error::output(path, e))
-}
-
 /// Name of a file that is created to test whether a folder is writable.
-const PROBE_NAME: &str = ".unruffled.part";
+pub(crate) const PROBE_NAME: &str = ".unruffled.part";

@@ -1,6 +1,7 @@
 //! `unruffled reproduce`.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -8,6 +9,7 @@ use std::sync::Mutex;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use indicatif::ProgressBar;
+use unruffled_lab::files::{free, probe, replaceable};
 use unruffled_papers::experiment::Experiment;
 use unruffled_papers::reproduce::{self, ClaimOutcome, FigureOutcome, Holds, Plan, Progress};
 use unruffled_papers::{Error, report as page};
@@ -124,7 +126,7 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
     for folder in
         arguments.figures.clone().into_iter().chain(arguments.markdown.as_deref().map(beside))
     {
-        output::check_folder(&folder, &pictures, &kept, arguments.force)?;
+        check_folder(&folder, &pictures, &kept, arguments.force)?;
     }
     let plan = Plan::new(&experiments)?;
     let store = Mutex::new(crate::store::chosen(arguments.store.as_deref(), arguments.no_store)?);
@@ -293,6 +295,30 @@ fn write(
         .map_or(Ok(()), |path| text(path, &reproduce::verdicts(outcomes)));
     // All files are written; the first error is returned.
     reported.and(drawn).and(marked).and(listed).and(judged)
+}
+
+/// Creates the folder if necessary, and checks that drawings can be written there. Neither the folder nor
+/// the files of these `names` in it may replace any of `others`, or, without `force`, a file that is not a
+/// drawing of the command.
+fn check_folder(
+    path: &Path,
+    names: &[String],
+    others: &[output::Called<'_>],
+    force: bool,
+) -> Result<(), unruffled_lab::Error> {
+    free(path, others)?;
+    for name in names.iter().map(|name| path.join(name)) {
+        free(&name, others)?;
+        if !force {
+            replaceable(&name, Kind::Drawing)?;
+        }
+    }
+    if path.metadata().is_ok_and(|there| !there.is_dir()) {
+        let taken = std::io::Error::other("expected a folder, found a file");
+        return Err(unruffled_lab::Error::output(path, taken));
+    }
+    let probed = fs::create_dir_all(path).and_then(|()| probe(&path.join(output::PROBE_NAME)));
+    probed.map_err(|e| unruffled_lab::Error::output(path, e))
 }
 
 /// Progress of the runs.

@@ -23,11 +23,15 @@ First steps:
   unruffled analyze slow.pcap      what slowed the connections of a capture
 ";
 
+/// What a build without the feature `full` adds.
+const PART: &str = "\nThis build has some of them. All: make build";
+
 /// Returns the text, without a line feed at its end.
 pub(crate) fn text() -> String {
     format!(
         "unruffled {}: TCP that keeps its speed when the network shuffles packets\n{STEPS}\n\
-         All commands: unruffled --help",
-        env!("CARGO_PKG_VERSION")
+         All commands: unruffled --help{}",
+        env!("CARGO_PKG_VERSION"),
+        if cfg!(feature = "full") { "" } else { PART }
     )
 }

@@ -6,14 +6,14 @@ use std::process::{Command, ExitCode, Stdio};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use indicatif::ProgressBar;
-use unruffled_lab::Error;
 use unruffled_lab::cancel::never;
 use unruffled_lab::grid::{Grid, Hypercube, Plan, Sweep, Watch, announcement};
+use unruffled_lab::{Error, report};
 use unruffled_scenario::flags::{self, Flags};
 
 use crate::Printed;
 use crate::number;
-use crate::output::{self, Report, Showable as _};
+use crate::output::{self, Report, Showable, columns};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -221,4 +221,22 @@ fn by_dask(
     let failed = ended.status.code().filter(|_| !ended.status.success());
     let failed = failed.map(|code| u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from));
     Ok(if ended.status.success() { printed } else { failed.unwrap_or(ExitCode::FAILURE) })
+}
+
+impl Showable for Sweep {
+    fn json(&self) -> String {
+        self.json()
+    }
+
+    fn csv(&self) -> String {
+        self.csv()
+    }
+
+    fn table(&self) -> String {
+        self.render_within(columns())
+    }
+
+    fn page(&self) -> String {
+        report::sweep(self)
+    }
 }

@@ -132,7 +132,7 @@ impl<S> Detector<S> {
             if front.hides(packet.sent) {
                 return;
             }
-            // Packets of one burst were sent at the same time, so the numbers tell which was sent first.
+            // Packets of one burst were sent at the same time, so the numbers show which was sent first.
             let late = largest.is_some_and(|largest| packet.number < largest);
             match front.lateness_behind(Instant::MAX, packet.sent, now).filter(|_| late) {
                 Some(by) => lateness.late(by),
@@ -173,6 +173,7 @@ impl<S> Detector<S> {
             self.outstanding.advance(largest);
         }
         lateness.refresh(now);
+        lateness.keep_share(front.reference());
     }
 
     /// Handles an expiry of the retransmission timer (PTO). Samples of packets sent before an outage do not count,

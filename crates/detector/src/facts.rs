@@ -1,4 +1,4 @@
-//! What a transport tells its detector, and what it is told.
+//! What a transport passes to its detector, and what the detector asks for.
 
 use unruffled_lateness::two_stage;
 use unruffled_units::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Loss detection that tells late packets from lost ones, for QUIC and every other transport whose packets have
+//! Loss detection that distinguishes late packets from lost ones, for QUIC and every other transport whose packets have
 //! numbers of their own.
 //!
 //! A sender that takes a missing packet for lost resends it *and* halves its window. Where packets

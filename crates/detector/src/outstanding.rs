@@ -112,3 +112,38 @@ impl Outstanding {
         self.missing.range(from..).filter(|entry| !entry.acked).count() as u32
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packet 0 never arrives. Of the others each second one comes late, when 20 later ones have come.
+    #[test]
+    fn a_missing_packet_does_not_make_the_table_grow() {
+        let mut outstanding = Outstanding::default();
+        let mut arrived = 0;
+        let mut arrive = |outstanding: &mut Outstanding, number| {
+            outstanding.acknowledge(&(number..=number), |_| arrived += 1);
+        };
+        for number in 0..1000 {
+            outstanding.add(Packet { number, sent: Instant::from_millis(number), octets: 1 });
+            if number % 2 == 1 {
+                arrive(&mut outstanding, number);
+                outstanding.advance(number);
+            }
+            if number > 20 && number % 2 == 0 {
+                arrive(&mut outstanding, number - 20);
+                outstanding.advance(number - 1);
+            }
+            assert!(outstanding.missing.len() <= 30, "{} at {number}", outstanding.missing.len());
+        }
+        // 0, and of the last 20 those with even numbers.
+        assert_eq!(outstanding.missing_since(None), 11);
+        assert_eq!(outstanding.missing_since(Some(Instant::from_millis(989))), 5);
+        assert_eq!(outstanding.first_missing().map(|packet| packet.number), Some(0));
+        assert_eq!(arrived, 989);
+        outstanding.acknowledge(&(0..=u64::MAX), |_| {});
+        outstanding.advance(u64::MAX);
+        assert_eq!((outstanding.missing.len(), outstanding.gaps), (0, 0));
+    }
+}

@@ -141,6 +141,21 @@ mod tests {
     }
 
     #[test]
+    fn a_later_reduction_keeps_a_larger_window() {
+        let mut reductions = Reductions::new();
+        reductions.begin(100, Some("first"), AT(1));
+        let first = reductions.confirm_last().expect("one stands");
+        reductions.begin(120, Some("second"), AT(2));
+        let second = reductions.confirm_last().expect("one stands");
+        reductions.take_support(first);
+        reductions.take_support(second);
+        assert_eq!(
+            (reductions.take_undone(), reductions.take_restore()),
+            (Some(120), Some("second"))
+        );
+    }
+
+    #[test]
     fn of_two_that_an_acknowledgement_undoes_the_larger_window_comes_back() {
         let mut reductions = Reductions::new();
         reductions.begin(100, Some("first"), AT(1));

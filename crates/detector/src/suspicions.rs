@@ -216,3 +216,33 @@ impl Suspicions {
         let _ = self.first_pending();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packet 0 stays pending. The others are refuted as soon as the next one is suspected.
+    #[test]
+    fn a_pending_suspicion_does_not_make_the_table_grow() {
+        let mut suspicions = Suspicions::new(1000);
+        let load = Load { window: 1, slow_start: false };
+        let mut refuted = 0;
+        for number in 0..500 {
+            let now = Instant::from_millis(number);
+            suspicions.add(Packet { number, sent: now, octets: 1 }, load, now);
+            suspicions.refute(&(1..=number.saturating_sub(1)), |_, state| {
+                assert_eq!(state, State::Pending);
+                refuted += 1;
+            });
+            suspicions.expire(Duration::from_secs(2), now);
+            assert!(suspicions.list.len() <= 34, "{} at {number}", suspicions.list.len());
+        }
+        assert_eq!((refuted, suspicions.fresh()), (498, 2));
+        assert_eq!(suspicions.first_pending().map(|(packet, _)| packet.number), Some(0));
+        let mut reductions: Reductions<()> = Reductions::new();
+        let confirmed: [Option<u64>; 3] = core::array::from_fn(|_| {
+            suspicions.confirm_first(&mut reductions).map(|packet| packet.number)
+        });
+        assert_eq!(confirmed, [Some(0), Some(499), None]);
+    }
+}

@@ -24,6 +24,7 @@ mod reordering;
 mod sequence;
 mod series;
 pub mod slice;
+#[cfg(feature = "store")]
 mod sweep;
 pub mod thin;
 mod thresholds;
@@ -40,6 +41,7 @@ pub use comparison_sweep::comparison_sweep;
 pub use gallery::gallery;
 use page::{colours, style_of};
 use panel::values;
+#[cfg(feature = "store")]
 pub use sweep::sweep;
 pub use thresholds::thresholds;
 

@@ -7,7 +7,6 @@
 mod tests;
 
 use alloc::boxed::Box;
-use core::cell::Cell;
 use core::mem;
 
 use unruffled_units::{Duration, Instant};
@@ -66,7 +65,7 @@ struct Kept {
     /// The longest lateness times the margin.
     safe: Duration,
     /// The mean over all samples as a share of the reference round trip. NaN marks it as out of date.
-    share: Cell<f64>,
+    share: f64,
 }
 
 impl Kept {
@@ -76,7 +75,7 @@ impl Kept {
             earlier: Late::NONE,
             quantile: Duration::ZERO,
             safe: Duration::ZERO,
-            share: Cell::new(f64::NAN),
+            share: f64::NAN,
         }
     }
 
@@ -176,7 +175,7 @@ impl Lateness {
             current.longest = lateness;
             kept.safe = kept.longest().mul_f64(self.margin);
         }
-        kept.share.set(f64::NAN);
+        kept.share = f64::NAN;
         if lateness > kept.quantile {
             self.next = 0;
         }
@@ -337,25 +336,29 @@ impl Lateness {
         self.kept.as_deref().map_or(Duration::ZERO, sum) / u64::from(self.samples()).max(1)
     }
 
-    /// Returns the mean over all samples as a share of the `reference` round trip. It is cached, because
-    /// it is needed for every segment sent and its divisions cost as much as the rest of that work. Call
-    /// [`Self::invalidate_share`] after a change of the reference.
+    /// Returns the mean over all samples as a share of the `reference` round trip.
     #[inline]
     pub fn share(&self, reference: Duration) -> f64 {
         let Some(kept) = self.kept.as_deref() else { return 0.0 };
-        let mut share = kept.share.get();
-        if share.is_nan() {
-            share = share_of(self.mean(), reference);
-            kept.share.set(share);
-        }
-        share
+        if kept.share.is_nan() { share_of(self.mean(), reference) } else { kept.share }
     }
 
-    /// Marks the cached share as out of date.
+    /// Computes [`Self::share`] and keeps it until the next sample. It is needed for every segment sent, and its
+    /// divisions cost as much as the rest of that work. Call [`Self::invalidate_share`] after a change of the
+    /// reference.
     #[inline]
-    pub fn invalidate_share(&self) {
-        if let Some(kept) = &self.kept {
-            kept.share.set(f64::NAN);
+    pub fn keep_share(&mut self, reference: Duration) {
+        let share = self.share(reference);
+        if let Some(kept) = &mut self.kept {
+            kept.share = share;
+        }
+    }
+
+    /// Marks the share that is kept as out of date.
+    #[inline]
+    pub fn invalidate_share(&mut self) {
+        if let Some(kept) = &mut self.kept {
+            kept.share = f64::NAN;
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::BufWriter;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -61,6 +62,8 @@ pub(crate) fn race(
         return Err(refused("race: expected more than none of duration, bytes and seeds"));
     }
     let entry = Entry {
+        stacks: &[],
+        drivers: Path::new("target/stacks"),
         scenario: &origin.file,
         set: &overrides,
         kernels: &kernel,

@@ -265,9 +265,15 @@ def read_request(line):
     request = {"control": None, "seed": 0, "octets": None, "settings": {}} | request
     if not isinstance(request.get("mtu"), int) or not 1280 <= request["mtu"] <= 65_535:
         raise Refused(f"mtu {request.get('mtu')!r}: expected 1280 to 65535")
+    for name in ("seed", "octets"):
+        if not isinstance(request[name], int) and (name, request[name]) != ("octets", None):
+            raise Refused(f"{name} {request[name]!r}: expected a number")
     if request["control"] is not None and request["control"] not in CONTROLS:
         raise Refused(f"control {request['control']!r}: expected {', '.join(CONTROLS)}")
-    for name in request["settings"]:
+    settings = request["settings"]
+    if not isinstance(settings, dict) or not all(isinstance(value, str) for value in settings.values()):
+        raise Refused(f"settings {settings!r}: expected names with texts")
+    for name in settings:
         if name not in SETTINGS:
             raise Refused(f"setting {name!r}: expected {', '.join(SETTINGS)}")
     return request

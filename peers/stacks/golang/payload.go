@@ -3,13 +3,14 @@ package golang
 import (
 	"bytes"
 	"io"
+	"math/rand/v2"
 )
 
 // What is sent: the octet at each position follows from the position, with a period that divides no packet.
 const period = 65521
 
 var pattern = func() []byte {
-	octets := make([]byte, period+chunk)
+	octets := make([]byte, period+piece)
 	for i := range octets {
 		at := uint32(i % period)
 		octets[i] = byte((at*2654435761 + 12345) >> 13)
@@ -17,12 +18,12 @@ var pattern = func() []byte {
 	return octets
 }()
 
-// The sender writes so much at once: a stack that takes less is asked again at once.
-const chunk = 1 << 20
+// So much is written and read at once: a stack that takes less is asked again at once.
+const piece = 64 << 10
 
 // Send writes as much as the stack takes: `octets`, or without end.
 func Send(to io.Writer, octets *int64) error {
-	sender := Sender{left: octets}
+	sender := NewSender(octets)
 	for {
 		next := sender.next()
 		if len(next) == 0 {
@@ -40,13 +41,19 @@ func Send(to io.Writer, octets *int64) error {
 type Sender struct {
 	position int64
 	left     *int64
+	// pieces, if set, draws the sizes of what is written at once.
+	pieces *rand.Rand
+	drawn  int64
 }
 
 // NewSender gives the sender of `octets`, or of octets without end.
-func NewSender(octets *int64) *Sender { return &Sender{left: octets} }
+func NewSender(octets *int64) *Sender { return &Sender{left: octets, drawn: piece} }
+
+// Vary draws how much is written at once, from 8 to 64 KiB, for a stack whose fate depends on it.
+func (s *Sender) Vary(seed uint64) { s.pieces = rand.New(rand.NewPCG(seed, 0)) }
 
 func (s *Sender) next() []byte {
-	length := int64(chunk)
+	length := s.drawn
 	if s.left != nil {
 		length = min(length, *s.left-s.position)
 	}
@@ -54,7 +61,12 @@ func (s *Sender) next() []byte {
 	return pattern[start : start+length]
 }
 
-func (s *Sender) taken(n int) { s.position += int64(n) }
+func (s *Sender) taken(n int) {
+	s.position += int64(n)
+	if s.pieces != nil {
+		s.drawn = piece/8 + s.pieces.Int64N(piece-piece/8+1)
+	}
+}
 
 // WriteTo writes until the stack takes nothing, and tells whether it took something.
 func (s *Sender) WriteTo(to io.Writer) (moved bool) {
@@ -90,7 +102,7 @@ type Reader struct {
 }
 
 // NewReader gives a reader at the first octet.
-func NewReader() *Reader { return &Reader{buffer: make([]byte, 64<<10)} }
+func NewReader() *Reader { return &Reader{buffer: make([]byte, piece)} }
 
 // ReadFrom reads until nothing is there, or an error, and gives how many octets it read.
 func (r *Reader) ReadFrom(from io.Reader) (octets int64) {

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
@@ -90,6 +91,40 @@ fn tests_run_where_every_other_tool_is_missing() {
         "{text}"
     );
     assert!(text.contains("the package for Python is not tested"), "{text}");
+}
+
+#[test]
+fn the_demo_builds_what_it_runs_or_uses_a_release_that_is_newer_than_the_sources() {
+    let Some(machine) = Machine::bare() else { return };
+    let source = machine.checkout().join("crates/a.rs");
+    for profile in ["demo", "release"] {
+        fs::create_dir_all(machine.checkout().join("target").join(profile)).expect("a folder");
+    }
+    fs::create_dir(source.with_file_name("")).expect("a folder");
+    fs::write(&source, "").expect("is written");
+    let command = |profile| machine.checkout().join("target").join(profile).join("unruffled");
+    machine.program(&command("demo"), "echo \"demo $*\"");
+    let compare = "compare --report unruffled-few-late.html";
+    let build = "cargo build --profile demo --locked -p unruffled --no-default-features";
+
+    let text = printed(&machine.make(&["demo"]));
+    assert!(text.contains(build) && text.contains(&format!("demo {compare}")), "{text}");
+    assert!(text.contains("make build && sudo make install"), "{text}");
+
+    machine.program(&command("release"), "echo \"release $*\"");
+    let text = printed(&machine.make(&["demo"]));
+    assert!(!text.contains("cargo") && !text.contains("make build"), "{text}");
+    assert!(text.contains(&format!("release {compare}")), "{text}");
+
+    let later = SystemTime::now() + Duration::from_secs(60);
+    fs::File::options()
+        .write(true)
+        .open(&source)
+        .expect("opens")
+        .set_modified(later)
+        .expect("is set");
+    let text = printed(&machine.make(&["demo"]));
+    assert!(text.contains(build) && text.contains(&format!("demo {compare}")), "{text}");
 }
 
 #[test]

@@ -161,6 +161,39 @@ fn losses_of_one_window_reduce_it_once() {
     assert_eq!(asked(&mut detector, &reduced, 410), [Restore(20_000)]);
 }
 
+/// Packet 3 is confirmed while packet 10, which was sent before that, is pending.
+#[test]
+fn after_an_undo_what_is_pending_counts_under_the_window_of_before() {
+    let mut detector = with_one_late(20);
+    let slow_start = Path { slow_start: true, ..path() };
+    detector.on_ack([4..=7], AT(170));
+    assert_eq!(asked(&mut detector, &slow_start, 172), [Resend(3)]);
+    let reduce = Reduce { newest: 30, octets: 1000, window: 20_000 };
+    assert_eq!(asked(&mut detector, &slow_start, 180), [reduce, Lost(3)]);
+    detector.on_ack([8..=9, 11..=14], AT(240));
+    let reduced = Path { window: 10_000, ..slow_start };
+    assert_eq!(asked(&mut detector, &reduced, 243), [Resend(10)]);
+    detector.on_ack([3..=3], AT(244));
+    assert_eq!(asked(&mut detector, &reduced, 244), [Restore(20_000)]);
+    // Late by 114 ms, so packet 10 is confirmed after 100 + 142.5. Nothing answers for it any more.
+    assert_eq!(detector.timeout(), Some(Instant::from_nanos(342_500_000)));
+    let restored = Path { window: 30_000, ..slow_start };
+    let reduce = Reduce { newest: 100, octets: 1000, window: 20_000 };
+    assert_eq!(asked(&mut detector, &restored, 343), [reduce, Lost(10)]);
+}
+
+#[test]
+fn the_timeout_is_that_of_the_first_decision() {
+    let mut detector = with_one_late(20);
+    detector.on_ack([4..=4, 6..=7], AT(170));
+    assert_eq!(asked(&mut detector, &path(), 172), [Resend(3)]);
+    assert_eq!(
+        detector.timeout(),
+        Some(AT(180)),
+        "packet 3 is confirmed, packet 5 suspected at 192 ms"
+    );
+}
+
 #[test]
 fn many_suspicions_at_a_time_are_an_overflow() {
     // Of 300 packets, one was late by 40 ms.
@@ -287,4 +320,11 @@ fn numbers_that_were_not_sent_are_ignored() {
     // The round trip is 460 ms, and 9/8 of it 517.
     let reduce = Reduce { newest: 30, octets: 1000, window: 20_000 };
     assert_eq!(asked(&mut detector, &path(), 548), [Resend(3), reduce, Lost(3)]);
+}
+
+/// A connection's state crosses threads in every asynchronous stack.
+#[test]
+fn a_detector_may_cross_threads() {
+    fn crosses<T: Send + Sync>() {}
+    crosses::<Detector<u64>>();
 }

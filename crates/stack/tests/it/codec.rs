@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use unruffled_stack::codec::{
     Arrival, Checksums, Malformed, Packet, TooBig, Unreached, decode, encode, header_len,
 };
-use unruffled_tcp::{Ecn, Flags, Packet, SackBlocks, Segment, SeqNr, Timestamps, Unreachable};
+use unruffled_tcp::{Ecn, Flags, SackBlocks, Segment, SeqNr, Timestamps, Unreachable};
 
 fn ends(v6: bool) -> (SocketAddr, SocketAddr) {
     let (a, b) =
@@ -82,7 +82,7 @@ prop_compose! {
             sack,
             timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
             rtx: false,
-            packet: Packet::NONE,
+            packet: unruffled_tcp::Packet::NONE,
         }
     }
 }

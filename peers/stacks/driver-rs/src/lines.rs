@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -126,6 +127,21 @@ impl Request {
             Err(_) => Err(format!("setting {name:?}: {text:?}: expected {expected}")),
         }
     }
+
+    /// A setting as a number between two bounds, and with them.
+    pub fn bounded<T: FromStr<Err: Display> + PartialOrd + Display>(
+        &self,
+        name: &str,
+        bounds: RangeInclusive<T>,
+    ) -> Result<Option<T>, String> {
+        let expected = format!("{} to {}", bounds.start(), bounds.end());
+        match self.setting(name, &expected)? {
+            Some(value) if !bounds.contains(&value) => {
+                Err(format!("setting {name:?}: \"{value}\": expected {expected}"))
+            }
+            value => Ok(value),
+        }
+    }
 }
 
 /// The driver's last line.
@@ -178,8 +194,23 @@ mod tests {
             Request::read(r#"{"protocol": 1, "mtu": 1500, "settings": {"limit": "x"}}"#, &about())
                 .expect("reads");
         assert_eq!(
+            request.bounded("limit", 3..=9),
+            Err("setting \"limit\": \"x\": expected 3 to 9".to_owned())
+        );
+        assert_eq!(
             request.setting::<u32>("limit", "a number"),
             Err("setting \"limit\": \"x\": expected a number".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_number_beyond_its_bounds_is_refused() {
+        let line = r#"{"protocol": 1, "mtu": 1500, "settings": {"limit": "10"}}"#;
+        let request = Request::read(line, &about()).expect("reads");
+        assert_eq!(request.bounded("limit", 3..=10), Ok(Some(10)));
+        assert_eq!(
+            request.bounded("limit", 3..=9),
+            Err("setting \"limit\": \"10\": expected 3 to 9".to_owned())
         );
     }
 

@@ -22,12 +22,8 @@ impl Ends for Ngtcp2 {
         let most = request.mtu - IP_UDP;
         // As the library's own default, where the path carries it.
         let default = most.min(1452);
-        let name = "max_tx_udp_payload_size";
-        let payload = request.setting(name, "octets")?.unwrap_or(default);
-        if !(1200..=most).contains(&payload) {
-            return Err(format!("setting {name:?}: {payload}: expected 1200 to {most}"));
-        }
-        let ack_thresh = request.setting::<usize>("ack_thresh", "packets")?.unwrap_or(0);
+        let payload = request.bounded("max_tx_udp_payload_size", 1200..=most)?.unwrap_or(default);
+        let ack_thresh = request.bounded("ack_thresh", 1..=1000)?.unwrap_or(0);
         let octets = request.octets.unwrap_or(u64::MAX);
         Ok(Ngtcp2 {
             connections: Connections::open(control, request.seed, octets, payload, ack_thresh)?,

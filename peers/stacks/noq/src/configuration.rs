@@ -80,22 +80,22 @@ fn transport(request: &Request, about: &About) -> Result<TransportConfig, String
         "bbr3" => transport.congestion_controller_factory(Arc::new(Bbr3Config::default())),
         _ => transport.congestion_controller_factory(Arc::new(CubicConfig::default())),
     };
-    if let Some(packets) = request.setting("packet_threshold", "a number of packets, 3 or more")? {
+    if let Some(packets) = request.bounded("packet_threshold", 3..=u32::MAX)? {
         transport.packet_threshold(packets);
     }
-    if let Some(factor) = request.setting("time_threshold", "a number of round trips")? {
+    if let Some(factor) = request.bounded("time_threshold", 1.0..=1000.0)? {
         transport.time_threshold(factor);
     }
-    if let Some(periods) = request.setting("persistent_congestion_threshold", "a number")? {
+    if let Some(periods) = request.bounded("persistent_congestion_threshold", 1..=1000)? {
         transport.persistent_congestion_threshold(periods);
     }
-    if let Some(packets) = request.setting::<u32>("reordering_threshold", "a number of packets")? {
+    if let Some(packets) = request.bounded("reordering_threshold", 0..=u32::MAX)? {
         let mut frequency = AckFrequencyConfig::default();
         frequency.reordering_threshold(packets.into());
         frequency.max_ack_delay(Some(Duration::from_millis(25)));
         transport.ack_frequency_config(Some(frequency));
     }
-    if let Some(octets) = request.setting("upper_bound", "octets of the largest datagram")? {
+    if let Some(octets) = request.bounded("upper_bound", 1200..=65_527)? {
         let mut discovery = MtuDiscoveryConfig::default();
         discovery.upper_bound(octets);
         transport.mtu_discovery_config(Some(discovery));

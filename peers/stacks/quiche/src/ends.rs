@@ -261,20 +261,12 @@ fn settings(request: &Request, config: &mut Config) -> Result<(), String> {
     if let Some(on) = request.setting("enable_pacing", switch)? {
         config.enable_pacing(on);
     }
-    if let Some(factor) = request.setting::<f64>("send_capacity_factor", "a number")? {
-        if !(1.0..=100.0).contains(&factor) {
-            return Err(format!("setting \"send_capacity_factor\": {factor}: expected 1 to 100"));
-        }
+    if let Some(factor) = request.bounded("send_capacity_factor", 1.0..=100.0)? {
         config.set_send_capacity_factor(factor);
     }
     let most = request.mtu - IP_UDP;
     config.set_max_recv_udp_payload_size(most);
-    if let Some(octets) = request.setting("max_send_udp_payload_size", "octets")? {
-        if !(1200..=most).contains(&octets) {
-            return Err(format!(
-                "setting \"max_send_udp_payload_size\": {octets}: expected 1200 to {most}"
-            ));
-        }
+    if let Some(octets) = request.bounded("max_send_udp_payload_size", 1200..=most)? {
         config.set_max_send_udp_payload_size(octets);
     }
     Ok(())

@@ -202,29 +202,20 @@ fn limits(request: &Request) -> Result<Limits, String> {
         .and_then(|limits| limits.with_max_send_buffer_size(WINDOW as u32))
         .and_then(|limits| limits.with_max_idle_timeout(Duration::ZERO))
         .map_err(text)?;
-    let octet = "1 to 255";
-    if let Some(ranges) = request.setting::<std::num::NonZeroU8>("max_ack_ranges", octet)? {
-        limits = limits.with_max_ack_ranges(ranges.get()).map_err(text)?;
+    if let Some(ranges) = request.bounded("max_ack_ranges", 1..=255)? {
+        limits = limits.with_max_ack_ranges(ranges).map_err(text)?;
     }
-    if let Some(every) =
-        request.setting::<std::num::NonZeroU8>("ack_elicitation_interval", octet)?
-    {
-        limits = limits.with_ack_elicitation_interval(every.get()).map_err(text)?;
+    if let Some(every) = request.bounded("ack_elicitation_interval", 1..=255)? {
+        limits = limits.with_ack_elicitation_interval(every).map_err(text)?;
     }
-    if let Some(delay) = request.setting("max_ack_delay_ms", "milliseconds")? {
-        let delay = Duration::from_millis(delay);
-        limits = limits
-            .with_max_ack_delay(delay)
-            .map_err(|error| format!("setting \"max_ack_delay_ms\": {error}"))?;
+    // A transport parameter of less than 2^14 (RFC 9000, section 18.2).
+    if let Some(delay) = request.bounded("max_ack_delay_ms", 0..=16_383)? {
+        limits = limits.with_max_ack_delay(Duration::from_millis(delay)).map_err(text)?;
     }
     Ok(limits)
 }
 
 fn mtu(request: &Request) -> Result<u16, String> {
-    let most = request.mtu.min(1500) as u16;
-    let mtu = request.setting("max_mtu", "octets")?.unwrap_or(most);
-    if !(1228..=request.mtu).contains(&usize::from(mtu)) {
-        return Err(format!("setting \"max_mtu\": {mtu}: expected 1228 to {}", request.mtu));
-    }
-    Ok(mtu)
+    let most = request.mtu as u16;
+    Ok(request.bounded("max_mtu", 1228..=most)?.unwrap_or(most.min(1500)))
 }

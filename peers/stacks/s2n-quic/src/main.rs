@@ -16,9 +16,13 @@ use stacks_driver::{About, version};
 
 fn main() -> ExitCode {
     let about = About {
-        name: "s2n-quic",
+        name: if cfg!(feature = "detector") { "s2n-quic-detector" } else { "s2n-quic" },
         version: version(include_str!("../Cargo.lock"), "s2n-quic"),
-        about: "QUIC in Rust, asynchronous, on its testing I/O",
+        about: if cfg!(feature = "detector") {
+            "s2n-quic with the detector of unruffled"
+        } else {
+            "QUIC in Rust, asynchronous, on its testing I/O"
+        },
         controls: &["cubic", "bbr"],
         settings: ends::SETTINGS,
     };

@@ -81,11 +81,8 @@ impl Ends for Smoltcp {
             CongestionControl::None => BUFFER_WITHOUT_CONTROL,
             _ => BUFFER,
         };
-        let buffer = request.setting("buffer", "octets")?.unwrap_or(default);
-        if !(1460..=1 << 30).contains(&buffer) {
-            return Err(format!("setting \"buffer\": {buffer}: expected 1460 to {}", 1 << 30));
-        }
-        let ack_delay = request.setting("ack_delay_ms", "milliseconds")?;
+        let buffer = request.bounded("buffer", 1460..=1 << 30)?.unwrap_or(default);
+        let ack_delay = request.bounded("ack_delay_ms", 0..=10_000)?;
         let socket = || {
             let storage = || SocketBuffer::new(vec![0; buffer]);
             let mut socket = Socket::new(storage(), storage());

@@ -139,7 +139,7 @@ impl LossDetector for Unruffled {
             self.dsack_loss.fade();
         }
         // Computed long before it is needed, because other work hides the latency of its divisions.
-        let _ = self.lateness.share(self.front.reference());
+        self.lateness.keep_share(self.front.reference());
     }
 
     fn on_recovery_end(&mut self, view: &View) {

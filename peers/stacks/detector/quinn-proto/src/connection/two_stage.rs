@@ -1,6 +1,6 @@
 //! Two-stage loss detection of 1-RTT packets: resends on suspicion, slows down on proof.
 
-use unruffled_detector::{Counts, Detector, Path, Settings, Verdict, Instant as At};
+use unruffled_detector::{Counts, Detector, Instant as At, Path, Settings, Verdict};
 
 use super::{Connection, PathData};
 use crate::congestion::Controller;
@@ -29,12 +29,11 @@ impl TwoStage {
         self.origin + Duration::from(at.since(At::ZERO))
     }
 
-    pub(super) fn on_sent(&mut self, packet: u64, size: u16, now: Instant) {
-        self.first.get_or_insert(packet);
-        self.detector.on_sent(packet, size.into(), self.at(now));
-    }
-
-    pub(super) fn on_ack(&mut self, ranges: impl Iterator<Item = std::ops::RangeInclusive<u64>>, now: Instant) {
+    pub(super) fn on_ack(
+        &mut self,
+        ranges: impl Iterator<Item = std::ops::RangeInclusive<u64>>,
+        now: Instant,
+    ) {
         self.detector.on_ack(ranges, self.at(now));
     }
 
@@ -77,6 +76,18 @@ impl Connection {
         self.two_stage.detector.counts()
     }
 
+    /// Handles the sending of a packet that elicits an acknowledgement.
+    pub(super) fn on_sent(&mut self, space: SpaceId, packet: u64, size: u16, now: Instant) {
+        // BBR takes its rate from the time between two acknowledgements. Late packets make that too large, and
+        // only its response to losses bounds the window: its losses are detected as before.
+        let loss_based = self.path.congestion.metrics().ssthresh.is_some();
+        if space == SpaceId::Data && self.spaces[space].crypto.is_some() && loss_based {
+            self.two_stage.first.get_or_insert(packet);
+            let at = self.two_stage.at(now);
+            self.two_stage.detector.on_sent(packet, size.into(), at);
+        }
+    }
+
     /// Returns whether acknowledgements may let the window grow.
     pub(super) fn may_grow(&self) -> bool {
         self.two_stage.detector.may_grow(&self.two_stage.path(&self.path, self.pto(SpaceId::Data)))
@@ -89,11 +100,12 @@ impl Connection {
         self.two_stage.detector.on_timeout(&path, at);
     }
 
-    /// Does what the detector asks for. Returns whether the window or what is in flight has changed.
+    /// Does what the detector asks for.
     pub(super) fn poll_two_stage(&mut self, now: Instant) {
         let pto = self.pto(SpaceId::Data);
         let persistent = pto * self.config.persistent_congestion_threshold;
         let at = self.two_stage.at(now);
+        let mut lost = false;
         loop {
             let path = self.two_stage.path(&self.path, pto);
             let congestion = &self.path.congestion;
@@ -102,7 +114,9 @@ impl Connection {
                 None => break,
                 Some(Verdict::Resend(packet)) => {
                     let probe = self.path.mtud.in_flight_mtu_probe() == Some(packet.number);
-                    let Some(info) = self.spaces[SpaceId::Data].take(packet.number) else { continue };
+                    let Some(info) = self.spaces[SpaceId::Data].take(packet.number) else {
+                        continue;
+                    };
                     self.remove_in_flight(&info);
                     if probe {
                         self.two_stage.detector.forget(packet.number);
@@ -118,12 +132,17 @@ impl Connection {
                     self.spaces[SpaceId::Data].pending |= info.retransmits;
                 }
                 Some(Verdict::Reduce(reduction)) => {
-                    self.stats.path.congestion_events += 1;
                     let newest = self.two_stage.instant(reduction.newest_sent);
                     let persistent = Duration::from(reduction.span) > persistent;
-                    self.path.congestion.on_congestion_event(now, newest, persistent, reduction.octets);
+                    self.path.congestion.on_congestion_event(
+                        now,
+                        newest,
+                        persistent,
+                        reduction.octets,
+                    );
                 }
                 Some(Verdict::Lost(packet)) => {
+                    lost = true;
                     self.path.mtud.on_non_probe_lost(packet.number, packet.octets as u16);
                 }
                 Some(Verdict::Restore(saved)) => {
@@ -133,6 +152,8 @@ impl Connection {
                 }
             }
         }
+        // quinn counts each time that it finds losses, also those that do not reduce the window again.
+        self.stats.path.congestion_events += u64::from(lost);
         if self.path.mtud.black_hole_detected(now) {
             self.stats.path.black_holes_detected += 1;
             self.path.congestion.on_mtu_update(self.path.mtud.current_mtu());

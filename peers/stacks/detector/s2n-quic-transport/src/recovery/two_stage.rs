@@ -6,15 +6,15 @@ use core::time::Duration;
 use s2n_quic_core::event::{self, IntoEvent};
 use s2n_quic_core::packet::number::{PacketNumber, PacketNumberRange, PacketNumberSpace};
 use s2n_quic_core::path::mtu::MtuResult;
-use s2n_quic_core::recovery::{congestion_controller, CongestionController, RttEstimator};
-use s2n_quic_core::time::{timer, Timer, Timestamp};
+use s2n_quic_core::recovery::{CongestionController, RttEstimator, congestion_controller};
+use s2n_quic_core::time::{Timer, Timestamp, timer};
 use s2n_quic_core::transmission;
 use s2n_quic_core::varint::VarInt;
 use unruffled_detector::{Detector, Instant as At, Path as Facts, Settings, Verdict};
 
 use super::manager::{Context, Manager};
-use crate::path::{self, path_event, Path};
 use crate::endpoint;
+use crate::path::{self, Path, path_event};
 
 /// The detector of a path.
 #[derive(Debug)]
@@ -37,11 +37,18 @@ impl<C> Default for TwoStage<C> {
 
 impl<C: CongestionController> TwoStage<C> {
     fn at(&self, time: Timestamp) -> At {
-        let since = self.origin.map_or(Duration::ZERO, |origin| time.saturating_duration_since(origin));
+        let since =
+            self.origin.map_or(Duration::ZERO, |origin| time.saturating_duration_since(origin));
         At::ZERO + since.into()
     }
 
-    pub(super) fn on_sent(&mut self, packet: PacketNumber, bytes: usize, path_id: path::Id, now: Timestamp) {
+    pub(super) fn on_sent(
+        &mut self,
+        packet: PacketNumber,
+        bytes: usize,
+        path_id: path::Id,
+        now: Timestamp,
+    ) {
         if self.path_id != Some(path_id) {
             *self = Self { path_id: Some(path_id), origin: Some(now), ..Self::default() };
         }
@@ -49,7 +56,11 @@ impl<C: CongestionController> TwoStage<C> {
         self.detector.on_sent(packet.as_u64(), bytes as u32, self.at(now));
     }
 
-    pub(super) fn on_ack(&mut self, ranges: impl Iterator<Item = RangeInclusive<VarInt>>, now: Timestamp) {
+    pub(super) fn on_ack(
+        &mut self,
+        ranges: impl Iterator<Item = RangeInclusive<VarInt>>,
+        now: Timestamp,
+    ) {
         let ranges = ranges.map(|range| range.start().as_u64()..=range.end().as_u64());
         self.detector.on_ack(ranges, self.at(now));
     }
@@ -63,7 +74,8 @@ impl<C: CongestionController> TwoStage<C> {
     pub(super) fn on_pto<Config>(&mut self, path: &Path<Config>, now: Timestamp)
     where
         Config: endpoint::Config,
-        Config::CongestionControllerEndpoint: congestion_controller::Endpoint<CongestionController = C>,
+        Config::CongestionControllerEndpoint:
+            congestion_controller::Endpoint<CongestionController = C>,
     {
         self.detector.on_timeout(&facts(path), self.at(now));
     }
@@ -84,7 +96,7 @@ fn facts<Config: endpoint::Config>(path: &Path<Config>) -> Facts {
         timeout: rtt.pto_period(1, PacketNumberSpace::ApplicationData).into(),
         window: path.congestion_controller.congestion_window().into(),
         packet: path.max_datagram_size(transmission::Mode::Normal) as u32,
-        // The congestion controllers do not tell.
+        // The congestion controllers have no method for it.
         slow_start: false,
     }
 }
@@ -114,7 +126,8 @@ impl<Config: endpoint::Config> Manager<Config> {
         context: &mut Ctx,
         publisher: &mut Pub,
     ) {
-        let Some(path_id) = self.two_stage.path_id.filter(|_| self.space.is_application_data()) else {
+        let Some(path_id) = self.two_stage.path_id.filter(|_| self.space.is_application_data())
+        else {
             return;
         };
         let at = self.two_stage.at(now);
@@ -130,7 +143,10 @@ impl<Config: endpoint::Config> Manager<Config> {
                     let Some(info) = self.sent_packets.remove(number) else { continue };
                     let probe = info.transmission_mode.is_mtu_probing();
                     publisher.on_packet_lost(event::builder::PacketLost {
-                        packet_header: event::builder::PacketHeader::new(number, publisher.quic_version()),
+                        packet_header: event::builder::PacketHeader::new(
+                            number,
+                            publisher.quic_version(),
+                        ),
                         path: path_event!(path, path_id),
                         bytes_lost: info.sent_bytes,
                         is_mtu_probe: probe,
@@ -146,17 +162,29 @@ impl<Config: endpoint::Config> Manager<Config> {
                     context.on_packet_loss(&PacketNumberRange::new(number, number), publisher);
                 }
                 Some(Verdict::Reduce(_)) => {
-                    let publisher = &mut congestion_controller::PathPublisher::new(publisher, path_id);
+                    let publisher =
+                        &mut congestion_controller::PathPublisher::new(publisher, path_id);
                     path.congestion_controller.on_explicit_congestion(1, now, publisher);
                 }
                 Some(Verdict::Lost(packet)) => {
                     let number = VarInt::new(packet.number).expect("it was sent");
                     let number = PacketNumberSpace::ApplicationData.new_packet_number(number);
-                    self.on_mtu_loss(number, packet.octets as u16, path_id, now, context, publisher);
+                    self.on_mtu_loss(
+                        number,
+                        packet.octets as u16,
+                        path_id,
+                        now,
+                        context,
+                        publisher,
+                    );
                 }
                 Some(Verdict::Restore(saved)) => {
-                    if saved.congestion_window() > path.congestion_controller.congestion_window() {
-                        let publisher = &mut congestion_controller::PathPublisher::new(publisher, path_id);
+                    // A model of the path is not set back. BBR is the control that has a send quantum.
+                    let has_reduced = saved.send_quantum().is_none();
+                    let window = path.congestion_controller.congestion_window();
+                    if has_reduced && saved.congestion_window() > window {
+                        let publisher =
+                            &mut congestion_controller::PathPublisher::new(publisher, path_id);
                         let controller = &mut path.congestion_controller;
                         restore(controller, saved, now, &path.rtt_estimator, publisher);
                     }
@@ -175,7 +203,7 @@ impl<Config: endpoint::Config> Manager<Config> {
         }
     }
 
-    /// Tells the MTU controller of a lost packet.
+    /// Reports a lost packet to the MTU controller.
     fn on_mtu_loss<Ctx: Context<Config>, Pub: event::ConnectionPublisher>(
         &mut self,
         number: PacketNumber,
@@ -187,8 +215,9 @@ impl<Config: endpoint::Config> Manager<Config> {
     ) {
         let path: &mut Path<Config> = context.path_mut_by_id(path_id);
         let controller = &mut path.congestion_controller;
-        let result =
-            path.mtu_controller.on_packet_loss(number, bytes, true, now, controller, path_id, publisher);
+        let result = path
+            .mtu_controller
+            .on_packet_loss(number, bytes, true, now, controller, path_id, publisher);
         if let MtuResult::MtuUpdated(size) = result {
             context.on_mtu_update(size);
         }
