@@ -78,6 +78,7 @@ enum Variables {
     None,
     Cubic(cubic::State),
     Bbr3(bbr3::Undo),
+    Ngtcp2Cubic(ngtcp2_cubic::State),
     Own(Arc<dyn Any + Send + Sync>),
 }
 
@@ -91,7 +92,10 @@ impl Snapshot {
     pub fn get<T: Any>(&self) -> Option<&T> {
         match &self.0 {
             Variables::Own(variables) => variables.downcast_ref(),
-            Variables::None | Variables::Cubic(_) | Variables::Bbr3(_) => None,
+            Variables::None
+            | Variables::Cubic(_)
+            | Variables::Bbr3(_)
+            | Variables::Ngtcp2Cubic(_) => None,
         }
     }
 
@@ -101,7 +105,7 @@ impl Snapshot {
         match &mut self.0 {
             Variables::Cubic(state) => state.scale(ratio),
             Variables::Bbr3(undo) => undo.scale(ratio),
-            Variables::None | Variables::Own(_) => {}
+            Variables::None | Variables::Ngtcp2Cubic(_) | Variables::Own(_) => {}
         }
     }
 }

@@ -91,7 +91,7 @@ impl Packets {
             self.newest_at = now;
         }
         if answered && self.reports() {
-            crate::ring::push(&mut self.unreported, number);
+            self.unreported.push_back(number);
         }
         true
     }

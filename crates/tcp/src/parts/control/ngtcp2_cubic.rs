@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use unruffled_units::{Duration, Instant};
 
-use super::{AnyControl, CongestionControl, Flow, RoundTripSample, Snapshot, Window};
+use super::{AnyControl, CongestionControl, Flow, RoundTripSample, Snapshot, Variables, Window};
 use crate::parts::{Kind, maker};
 
 /// CUBIC of ngtcp2.
@@ -48,7 +48,7 @@ struct Stage {
 
 /// Variables that an undo restores.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct State {
+pub(super) struct State {
     w_last_max: f64,
     stage: Option<Stage>,
 }
@@ -151,11 +151,11 @@ impl CongestionControl for Ngtcp2Cubic {
     }
 
     fn snapshot(&self) -> Snapshot {
-        Snapshot::of(self.state)
+        Snapshot(Variables::Ngtcp2Cubic(self.state))
     }
 
     fn on_undo(&mut self, _window: &Window, saved: &Snapshot) {
-        if let Some(state) = saved.get::<State>() {
+        if let Variables::Ngtcp2Cubic(state) = &saved.0 {
             self.state = *state;
         }
     }

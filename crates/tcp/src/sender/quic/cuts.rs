@@ -33,7 +33,7 @@ struct Cut {
 pub(super) struct Cuts {
     /// Losses of packets up to this number belong to the latest reduction.
     boundary: u32,
-    prior: Option<Box<Prior>>,
+    prior: Option<Prior>,
     /// Losses of the latest reduction that have not proved spurious; the window is restored when there are
     /// none.
     open: u32,
@@ -66,7 +66,7 @@ impl Cuts {
         let larger = self.prior.as_ref().is_none_or(|prior| prior.window.cwnd < window.cwnd);
         // ngtcp2 keeps the state with the largest window.
         if rules.undo != Undo::NoneLost || larger {
-            self.prior = Some(Box::new(prior));
+            self.prior = Some(prior);
         }
         self.boundary = last;
         self.open = 0;
@@ -106,7 +106,7 @@ impl Cuts {
         if self.open > 0 {
             return None;
         }
-        let prior = *self.prior.take()?;
+        let prior = self.prior.take()?;
         (window.cwnd <= prior.window.cwnd).then(|| {
             self.boundary = prior.boundary;
             prior
@@ -116,7 +116,7 @@ impl Cuts {
     /// Returns the state before the latest reduction, and returns to the reduction before it, as quiche
     /// does at any spurious loss: not if that would be slow start, nor if the window is as large.
     pub(super) fn roll_back(&mut self, window: Window) -> Option<Prior> {
-        let prior = self.prior.as_deref()?;
+        let prior = self.prior.as_ref()?;
         if prior.window.slow_start() || window.cwnd >= prior.window.cwnd {
             return None;
         }
@@ -131,7 +131,7 @@ impl Cuts {
             return None;
         }
         self.boundary = 0;
-        self.prior.take().map(|prior| *prior)
+        self.prior.take()
     }
 
     /// Returns whether the latest reduction was for so few packets that it is no congestion. Losses since

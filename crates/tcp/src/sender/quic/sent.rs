@@ -196,7 +196,7 @@ impl SentPackets {
         self.octets_in_flight -= u64::from(self.entries[at].len);
         self.remembered += 1;
         self.lost_below = number + 1;
-        crate::ring::push(&mut self.lost, number);
+        self.lost.push_back(number);
         while self.remembered > limit {
             self.forget_first();
         }
