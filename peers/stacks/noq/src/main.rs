@@ -1,5 +1,6 @@
 //! noq in a race: iroh's fork of quinn, driven as quinn is.
 
+#[path = "../../quinn/src/configuration.rs"]
 mod configuration;
 #[path = "../../quinn/src/ends.rs"]
 mod ends;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
+use quinn_proto::congestion::{CubicConfig, NewRenoConfig};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::{
     AckFrequencyConfig, ClientConfig, EndpointConfig, MtuDiscoveryConfig, ServerConfig,
@@ -13,6 +13,8 @@ use rcgen::{CertificateParams, KeyPair, PKCS_ED25519, SerialNumber};
 use rustls::RootCertStore;
 use rustls::pki_types::PrivateKeyDer;
 use stacks_driver::{About, Request};
+
+use crate::host::{BBR, BbrConfig};
 
 /// Name of the server.
 pub(crate) const NAME: &str = "localhost";
@@ -77,7 +79,7 @@ fn transport(request: &Request, about: &About) -> Result<TransportConfig, String
     transport.max_idle_timeout(None);
     match request.control(about) {
         "newreno" => transport.congestion_controller_factory(Arc::new(NewRenoConfig::default())),
-        "bbr" => transport.congestion_controller_factory(Arc::new(BbrConfig::default())),
+        BBR => transport.congestion_controller_factory(Arc::new(BbrConfig::default())),
         _ => transport.congestion_controller_factory(Arc::new(CubicConfig::default())),
     };
     if let Some(packets) = request.bounded("packet_threshold", 3..=u32::MAX)? {

@@ -5,11 +5,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::BytesMut;
+pub(crate) use quinn_proto::congestion::BbrConfig;
 use quinn_proto::{
     Connection, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig, Event, ServerConfig,
 };
 
 use crate::configuration::text;
+
+/// Name of the stack's BBR.
+pub(crate) const BBR: &str = "bbr";
 
 /// An endpoint with at most one connection.
 pub(crate) struct Host {
