@@ -274,12 +274,41 @@ impl Receiver {
         observer: &mut impl Observer,
     ) {
         let end = offset + u64::from(len);
-        let next = !fin && self.end().is_none() && self.arrived.follows(offset, end);
-        if next && end <= self.window.edge() {
+        let whole = !fin && self.end().is_none() && end <= self.window.edge();
+        if whole && self.arrived.follows(offset, end) {
             self.on_expected(end, rtx, now, observer);
-        } else {
+        } else if !(whole && self.on_whole(offset, len, rtx, now, observer)) {
             self.on_any_segment(offset, len, fin, rtx, now, observer);
         }
+    }
+
+    /// Handles a segment of which all is new while a hole is open or opens, with the result of
+    /// [`Self::on_any_segment`]. Returns whether it did; [`Arrived::add_whole`] has the conditions.
+    #[inline(never)]
+    fn on_whole(
+        &mut self,
+        offset: u64,
+        len: u32,
+        rtx: bool,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> bool {
+        let before = self.next();
+        if !self.arrived.add_whole(offset, offset + u64::from(len)) {
+            return false;
+        }
+        self.rtx = rtx;
+        observer.on_event(now, &Event::Fresh { offset, len });
+        observer.on_event(now, &Event::Arrived { offset, len, duplicate: false });
+        let next = self.next();
+        if next > before {
+            observer.on_event(now, &Event::Delivered { len: next - before });
+            if let Some(moderation) = &mut self.moderation {
+                moderation.rtt().on_arrival(next, self.window.edge(), now);
+            }
+        }
+        self.answer(false, now);
+        true
     }
 
     #[inline(never)]

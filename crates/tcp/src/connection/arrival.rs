@@ -20,7 +20,7 @@ pub(super) struct Arrival<'a, O> {
 
 impl Connection {
     /// Processes a segment that arrived.
-    #[inline]
+    #[inline(always)]
     pub fn handle_segment(
         &mut self,
         segment: &Segment,
@@ -28,10 +28,9 @@ impl Connection {
         observer: &mut impl Observer,
     ) {
         let mut arrival = Arrival { connection: self, segment, now, observer };
-        if arrival.is_expected() {
-            arrival.on_expected();
-        } else {
-            arrival.process();
+        match arrival.plain_offset() {
+            Some(offset) => arrival.on_plain(offset),
+            None => arrival.process(),
         }
     }
 }
@@ -49,28 +48,33 @@ impl<O: Observer> Arrival<'_, O> {
         }
     }
 
-    /// Returns whether the segment takes the fast path (header prediction): the connection is
-    /// established and without timestamps, and the segment is the next one expected, with no flags
-    /// besides ACK and no CE. Of the checks in [`Self::arrives`] such a segment needs only that of its
-    /// acknowledgement, because the expected number is acceptable whatever the window is.
+    /// Returns the stream offset of a segment that takes the fast path (header prediction): the
+    /// connection is established and without timestamps, and the segment is the next one expected, or
+    /// its text is further on in the window, with no flags besides ACK and no CE. Of the checks in
+    /// [`Self::arrives`] such a segment needs only that of its acknowledgement, because the expected
+    /// number is acceptable whatever the window is.
     #[inline(always)]
-    fn is_expected(&self) -> bool {
-        self.connection.state == State::Established
+    fn plain_offset(&self) -> Option<u64> {
+        let next = self.connection.receiver.next();
+        let expected = self.connection.numbers.theirs.add(1).at(next);
+        let offset = next + u64::from(self.segment.seq.0.wrapping_sub(expected.0));
+        let edge = self.connection.receiver.window().edge();
+        let len = self.segment.len;
+        let plain = self.connection.state == State::Established
             && self.segment.flags.are_plain_ack()
-            && self.segment.seq
-                == self.connection.numbers.theirs.add(1).at(self.connection.receiver.next())
-            && self.segment.len < LEN_LIMIT
+            && (offset == next || (len > 0 && offset + u64::from(len) <= edge))
+            && len < LEN_LIMIT
             && self.segment.timestamps.is_none()
             && self.segment.packet.is_none()
             && !self.segment.ecn.has_report()
-            && !self.connection.clock.on()
+            && !self.connection.clock.on();
+        plain.then_some(offset)
     }
 
-    /// Handles a segment for which [`Self::is_expected`] returned true, with the result of
+    /// Handles a segment with the `offset` that [`Self::plain_offset`] returned, with the result of
     /// [`Self::arrives`].
     #[inline(always)]
-    fn on_expected(&mut self) {
-        let offset = self.connection.receiver.next();
+    fn on_plain(&mut self, offset: u64) {
         if let Err(reason) = self.on_ack(offset) {
             return self.ignore(reason);
         }

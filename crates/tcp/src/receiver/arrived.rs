@@ -136,6 +136,46 @@ impl Arrived {
         std::mem::replace(&mut self.next, right)
     }
 
+    /// Adds the octets `left..right` of a segment while a hole is open or opens, in the frequent cases: they
+    /// are all new, and next in order, next behind the last range, or beyond it. Returns whether it did;
+    /// otherwise nothing has changed. The other cases are [`Self::add`]'s.
+    #[inline]
+    pub(super) fn add_whole(&mut self, left: u64, right: u64) -> bool {
+        if left >= right || self.duplicate.is_some() {
+            return false;
+        }
+        if left == self.next {
+            match self.ranges.front() {
+                Some(&(held, end)) if held == right => {
+                    self.ranges.pop_front();
+                    self.next = end;
+                    self.drop_recent_below_next();
+                }
+                Some(&(held, _)) if held < right => return false,
+                _ => self.next = right,
+            }
+            return true;
+        }
+        let from = match self.ranges.back_mut() {
+            Some(last) if last.1 == left => {
+                last.1 = right;
+                last.0
+            }
+            last => {
+                let beyond = left > last.map_or(self.next, |last| last.1);
+                if !beyond || self.ranges.len() >= self.max_ranges as usize {
+                    return false;
+                }
+                self.ranges.push_back((left, right));
+                left
+            }
+        };
+        if self.recent_len == 0 || self.recent[0] != from {
+            self.promote(from, right, from);
+        }
+        true
+    }
+
     /// Makes room for `left..right`, if necessary by dropping a range that was SACKed (RFC 2018,
     /// section 8).
     #[inline]
@@ -278,6 +318,12 @@ impl Arrived {
         if let Some(duplicate) = self.duplicate.filter(|_| left > 0) {
             push(duplicate.0, duplicate.1);
             left -= 1;
+        }
+        if let (Some(&(l, r)), 1) = (self.ranges.front(), self.ranges.len()) {
+            if left > 0 {
+                push(l, r);
+            }
+            return;
         }
         let recent = &self.recent[..left.min(self.recent_len as usize)];
         for &octet in recent {

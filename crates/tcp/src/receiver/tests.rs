@@ -252,4 +252,37 @@ proptest! {
             }
         }
     }
+
+    /// The frequent cases have a function of their own, [`Arrived::add_whole`].
+    #[test]
+    fn a_segment_that_is_all_new_leaves_what_any_other_leaves(
+        segments in prop::collection::vec((0..30_u64, 1..4_u64), 1..60),
+    ) {
+        let (mut quick, mut any) = (Arrived::new(30, 1), Arrived::new(30, 1));
+        let mut whole = 0;
+        for (left, len) in segments {
+            let right = left + len;
+            let add = |arrived: &mut Arrived| {
+                let mut fresh = Vec::new();
+                arrived.add(left, right, |l, r| fresh.push((l, r)));
+                fresh
+            };
+            let fresh = add(&mut any);
+            if quick.add_whole(left, right) {
+                prop_assert_eq!(fresh, vec![(left, right)]);
+                whole += 1;
+            } else {
+                add(&mut quick);
+            }
+            let blocks = |arrived: &Arrived| {
+                let mut blocks = Vec::new();
+                arrived.blocks(8, |l, r| blocks.push((l, r)));
+                (arrived.next(), blocks)
+            };
+            prop_assert_eq!(blocks(&quick), blocks(&any));
+            quick.clear_duplicate();
+            any.clear_duplicate();
+        }
+        prop_assert!(whole > 0);
+    }
 }
