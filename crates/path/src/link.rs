@@ -101,9 +101,11 @@ pub struct Link {
     resender: Option<Box<Resender>>,
     /// Limit of the drop-tail queue of a plain link, which has no impairments. Most links are plain.
     plain_limit: Option<usize>,
+    /// Limit of the drop-tail queue of a link whose only impairments delay random packets.
+    delaying_limit: Option<usize>,
     /// Arrival of the last packet that took no detour.
     latest: Instant,
-    /// Number of packets offered, if the link is not plain.
+    /// Number of packets offered, if the link is not plain, except those that were delayed quickly.
     offered: u64,
     fragments: Option<Fragments>,
     /// Arrivals of the fragments of the last packet, none if it crosses whole.
@@ -176,8 +178,7 @@ impl Link {
             has_resend = true;
             resender = stage.map(|damage| Box::new(Resender::new(damage, after, attempts)));
         }
-        let is_plain = stages.is_empty()
-            && resender.is_none()
+        let is_simple = resender.is_none()
             && config.varying.is_none()
             && config.red.is_none()
             && config.mark_above.is_none()
@@ -189,7 +190,8 @@ impl Link {
         let discipline = Discipline::new(config, rng)?;
         let course = config.varying.as_ref().map(Course::new);
         Ok(Self {
-            plain_limit: is_plain.then_some(limit),
+            plain_limit: (is_simple && stages.is_empty()).then_some(limit),
+            delaying_limit: (is_simple && stages.iter().all(Stage::delays)).then_some(limit),
             discipline,
             transmitter: Transmitter::new(config.rate).with_course(course),
             delay: config.delay,
@@ -235,6 +237,35 @@ impl Link {
         self.transmitter.admit_quickly(bytes, now, self.delay)
     }
 
+    /// Returns whether the link has a drop-tail queue that marks nothing, and its only impairments delay random
+    /// packets.
+    pub fn only_delays(&self) -> bool {
+        self.delaying_limit.is_some()
+    }
+
+    /// Offers a packet to a link that [only delays](Self::only_delays), in the most frequent case, in which
+    /// the packet has the size of the one before and the queue has room. Returns its arrival, and whether it is
+    /// [detoured](Outcome::detoured). Otherwise returns `None` without any change.
+    #[inline(always)]
+    pub fn delay_quickly(
+        &mut self,
+        bytes: u32,
+        direction: Direction,
+        now: Instant,
+    ) -> Option<(Instant, bool)> {
+        let on_time = self.transmitter.admit_quickly(bytes, now, self.delay)?;
+        let mut detour = Duration::ZERO;
+        for stage in &mut self.stages {
+            detour += stage.delay(direction, now);
+        }
+        let arrival = on_time + detour;
+        let in_order = detour == Duration::ZERO && arrival >= self.latest;
+        if in_order {
+            self.latest = arrival;
+        }
+        Some((arrival, !in_order))
+    }
+
     /// Offers a packet of `bytes` octets in `direction` at `now`, which must not decrease. The packet is not
     /// ECN-capable; [`offer_packet`](Self::offer_packet) takes any.
     #[inline]
@@ -270,10 +301,22 @@ impl Link {
         if self.resender.is_some() {
             self.resend_before(now);
         }
+        if let Some(limit) = self.delaying_limit {
+            return self.offer_delaying(packet, now, limit);
+        }
         match self.fragments {
             Some(fragments) => self.offer_fragments(fragments, packet, now),
             None => self.admit(packet, now),
         }
+    }
+
+    /// Offers a packet to a link that only delays, with a queue of `limit` packets, and prepares
+    /// [`delay_quickly`](Self::delay_quickly) for the next one.
+    fn offer_delaying(&mut self, packet: Packet, now: Instant, limit: usize) -> Outcome {
+        self.transmitter.forget_sizes(now);
+        let outcome = self.admit(packet, now);
+        self.transmitter.expect_size(packet.bytes, limit);
+        outcome
     }
 
     /// Offers a packet to the queue.
@@ -395,7 +438,8 @@ impl Link {
 
     /// Returns the number of packets offered so far, and thereby the number of the last one, for an
     /// [`Exit`](crate::Exit). A tunnel numbers packets at its entrance, so those that the queue drops have
-    /// numbers as well. A [plain](Self::is_plain) link does not count.
+    /// numbers as well. Neither a [plain](Self::is_plain) link nor
+    /// [`delay_quickly`](Self::delay_quickly) counts.
     pub fn offered(&self) -> u64 {
         self.offered
     }

@@ -125,15 +125,30 @@ impl Transmitter {
 
     /// Admits a packet of `bytes` octets at `now` unless `limit` packets are there; returns its departure.
     pub(crate) fn admit(&mut self, bytes: u32, limit: usize, now: Instant) -> Option<Instant> {
+        self.forget_sizes(now);
+        if self.is_full(limit, now) {
+            return None;
+        }
+        let departed = self.send(bytes, now).departed;
+        self.expect_size(bytes, limit);
+        Some(departed)
+    }
+
+    /// Stops recording departures if all packets that have not departed at `now` have the same size again.
+    pub(crate) fn forget_sizes(&mut self, now: Instant) {
         let is_uniform = self.allows_uniform && self.mixed_until <= now;
         if is_uniform && self.tracking == Tracking::Lazy {
             self.pending.clear();
             self.tracking = Tracking::Uniform;
         }
-        if self.is_full(limit, now) {
-            return None;
+    }
+
+    /// Prepares [`admit_quickly`](Self::admit_quickly) for packets of `bytes` octets, the size of the last one,
+    /// where the queue holds `limit` packets.
+    pub(crate) fn expect_size(&mut self, bytes: u32, limit: usize) {
+        if self.service.0 != bytes {
+            return;
         }
-        let departed = self.send(bytes, now).departed;
         self.quick_size = match self.tracking {
             Tracking::Uniform | Tracking::None => bytes,
             Tracking::Exact | Tracking::Lazy => NO_SIZE,
@@ -142,7 +157,6 @@ impl Transmitter {
             Tracking::Uniform => self.longest_wait(limit),
             _ => Duration::MAX,
         };
-        Some(departed)
     }
 
     /// Returns the number of packets whose transmission has not ended at `now`, the one in service

@@ -91,6 +91,8 @@ struct Step {
     opens: bool,
     /// Whether it is the last link of its path.
     last: bool,
+    /// Whether the link only delays packets, and nothing else happens to them at either end of it.
+    delays: bool,
     /// Length of the run of plain links from this one on, which all but the last run on. A plain link has
     /// only a queue, and no monitor watches its crossings.
     plain: u32,
@@ -240,6 +242,29 @@ impl Network {
     /// Offers the packet to the link of its step, and to the links after it as far as they run on.
     #[inline(never)]
     fn offer(
+        &mut self,
+        id: u32,
+        now: Instant,
+        queue: &mut Queue,
+        monitor: &mut impl Monitor,
+    ) -> Progress {
+        let packet = &self.packets[id as usize];
+        let way = packet.way();
+        let &Packet { size, step, .. } = packet;
+        let Step { link, delays, .. } = self.steps[step as usize];
+        if delays
+            && let Some((arrival, detoured)) =
+                self.hops[link.0 as usize].link.delay_quickly(size, way, now)
+        {
+            self.arrive_at(id, link, arrival, detoured, queue);
+            return Progress::Underway;
+        }
+        self.offer_any(id, now, queue, monitor)
+    }
+
+    /// [`Self::offer`] for any link.
+    #[inline(never)]
+    fn offer_any(
         &mut self,
         id: u32,
         now: Instant,

@@ -86,6 +86,24 @@ impl Stage {
         ready >= self.from && ready < self.until && self.applies.to(direction)
     }
 
+    /// Returns whether its only effect is to delay random packets.
+    pub(crate) fn delays(&self) -> bool {
+        matches!(self.effect, Effect::Delay { .. })
+    }
+
+    /// Returns the extra delay of a packet in `direction` that was ready at `ready`, if the stage only
+    /// [delays](Self::delays).
+    #[inline]
+    pub(crate) fn delay(&mut self, direction: Direction, ready: Instant) -> Duration {
+        let applies = self.applies_to(direction, ready);
+        match &mut self.effect {
+            Effect::Delay { coin, delay } if applies && coin.sample(&mut self.rng) => {
+                delay.draw(&mut self.rng)
+            }
+            _ => Duration::ZERO,
+        }
+    }
+
     /// Applies the impairment to a packet and updates its fate.
     #[inline]
     pub(crate) fn apply(&mut self, fate: &mut Fate, packet: &Crossing) {

@@ -63,6 +63,51 @@ fn duplicate(fraction: f64) -> Impairment {
 }
 
 #[test]
+fn a_packet_that_is_delayed_quickly_arrives_as_if_it_were_offered() {
+    let early = Impairment::During { from: at(0), until: at(500), impairment: Box::new(late(0.5)) };
+    for impairments in [vec![late(0.2)], vec![late(0.1), early]] {
+        let config = config(Some(4), impairments);
+        let mut offered = link(&config).without_backlog();
+        let mut quick = link(&config).without_backlog();
+        assert!(quick.only_delays());
+        let (mut quickly, mut dropped, mut detours) = (0, 0, 0);
+        let mut now = 0;
+        for n in 0..2000 {
+            now += [0, 1, 1, 0, 3, 1][n % 6];
+            // A hundred packets of one size, then some of two sizes.
+            let size = if n % 120 < 20 { [500, 2000, 1000][n % 3] } else { 1000 };
+            let expected = offered.offer(size, Forward, at(now));
+            let got = quick.delay_quickly(size, Forward, at(now));
+            quickly += u32::from(got.is_some());
+            let got = got.or_else(|| match quick.offer(size, Forward, at(now)) {
+                Outcome { verdict: Deliver(arrival), detoured, .. } => Some((arrival, detoured)),
+                _ => None,
+            });
+            let expected = match expected.verdict {
+                Deliver(arrival) => Some((arrival, expected.detoured)),
+                _ => None,
+            };
+            assert_eq!(got, expected, "packet {n}");
+            dropped += u32::from(got.is_none());
+            detours += u32::from(got.is_some_and(|(_, detoured)| detoured));
+        }
+        assert!(quickly > 500, "{quickly} packets crossed quickly");
+        assert!(dropped > 50, "{dropped} packets were dropped");
+        assert!(detours > 100, "{detours} packets took a detour");
+    }
+}
+
+#[test]
+fn only_links_with_other_impairments_than_delays_must_be_offered_packets() {
+    let only_delays = |impairments| link(&config(Some(4), impairments)).only_delays();
+    assert!(only_delays(vec![late(0.1)]));
+    assert!(!only_delays(vec![late(0.1), loss(0.1)]));
+    assert!(!only_delays(vec![late(0.1), duplicate(0.1)]));
+    let red = LinkConfig { red: Some(Red::default()), ..config(Some(4), vec![late(0.1)]) };
+    assert!(!link(&red).only_delays());
+}
+
+#[test]
 fn a_packet_arrives_after_transmission_and_propagation() {
     assert_eq!(verdicts(&config(None, vec![]), [0, 5]), [Deliver(at(11)), Deliver(at(16))]);
 }

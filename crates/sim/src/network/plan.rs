@@ -90,6 +90,7 @@ impl Network {
             exit: false,
             opens: false,
             last: i == last,
+            delays: false,
             plain: 0,
         };
         self.steps.extend(steps.map(step));
@@ -122,6 +123,10 @@ impl Network {
                 && !self.steps[i - 1].gateway
                 && self.feeders[next.0 as usize] == Feeder::Only(previous)
                 && self.hops[previous.0 as usize].link.keeps_order();
+        }
+        for step in &mut self.steps {
+            let only_delays = self.hops[step.link.0 as usize].link.only_delays();
+            step.delays = only_delays && !watched && !step.opens && !step.runs_on && !step.exit;
         }
         let mut behind = 0;
         for step in self.steps.iter_mut().rev() {
