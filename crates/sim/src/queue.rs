@@ -30,7 +30,7 @@ struct Entry {
 
 /// Number of events that are sorted at a time.
 const NEAR_EVENTS: usize = 32;
-/// Capacity of the sorted array. Its entries are moved to the front only when it is full.
+/// Capacity of the sorted array. Later events are moved to the buckets only when it is full.
 const NEAR_CAPACITY: usize = 4 * NEAR_EVENTS;
 /// Bits of a digit of the time, by which far events are divided into buckets.
 const DIGIT_BITS: u32 = 3;
@@ -48,9 +48,8 @@ const BUCKETS: usize = (u64::BITS.div_ceil(DIGIT_BITS) << DIGIT_BITS) as usize;
 /// events that are moved together keep their order.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// Events before the horizon, sorted, from index `head`.
+    /// Events before the horizon, sorted. The next one is the last.
     near: Vec<Entry>,
-    head: usize,
     horizon: u64,
     /// Other events, by the highest digit in which their time differs from `origin`, and by its value.
     /// Empty until the sorted array is full.
@@ -69,7 +68,6 @@ impl Default for Queue {
     fn default() -> Self {
         Self {
             near: Vec::with_capacity(NEAR_CAPACITY),
-            head: 0,
             horizon: u64::MAX,
             far: Vec::new(),
             far_count: 0,
@@ -96,8 +94,8 @@ impl Queue {
     fn insert(&mut self, at: Instant, plan: FutureEvent) {
         let mut place = self.near.len();
         self.near.push(Entry { at, plan });
-        // Most events come after the existing ones.
-        while place > self.head && self.near[place - 1].at > at {
+        // Most events come before those of late packets and of timers.
+        while place > 0 && self.near[place - 1].at <= at {
             self.near[place] = self.near[place - 1];
             place -= 1;
         }
@@ -117,15 +115,13 @@ impl Queue {
         if at.as_nanos() >= self.horizon { self.put_far(entry) } else { self.insert(at, plan) }
     }
 
-    /// Makes room in the sorted array, by removing events that were taken, or by moving later ones to the
-    /// buckets.
+    /// Makes room in the sorted array, by moving later events to the buckets.
     fn make_room(&mut self) {
-        self.near.drain(..self.head);
-        self.head = 0;
-        if self.near.len() > 2 * NEAR_EVENTS {
+        let count = self.near.len();
+        if count > 2 * NEAR_EVENTS {
             // All events of one time stay together.
-            let first = self.near[0].at.as_nanos();
-            let last = self.near[NEAR_EVENTS].at.as_nanos();
+            let first = self.near[count - 1].at.as_nanos();
+            let last = self.near[count - 1 - NEAR_EVENTS].at.as_nanos();
             let horizon = last.max(first.saturating_add(1));
             match self.far_count {
                 // The origin must not be later than the horizon, which may become earlier again.
@@ -136,11 +132,11 @@ impl Queue {
                 _ => self.horizon = horizon.max(self.origin),
             }
             let horizon = self.horizon;
-            let kept = self.near.partition_point(|entry| entry.at.as_nanos() < horizon);
-            for place in kept..self.near.len() {
+            let moved = self.near.partition_point(|entry| entry.at.as_nanos() >= horizon);
+            for place in (0..moved).rev() {
                 self.put_far(self.near[place]);
             }
-            self.near.truncate(kept);
+            self.near.drain(..moved);
         }
         self.near.reserve(self.near.len().max(NEAR_EVENTS));
     }
@@ -165,7 +161,7 @@ impl Queue {
 
     /// Returns the time of the next event, if any.
     pub(crate) fn due(&self) -> Option<Instant> {
-        self.near.get(self.head).map(|entry| entry.at)
+        self.near.last().map(|entry| entry.at)
     }
 
     /// Returns whether events were sorted since the last call of [`ordered`](Self::ordered).
@@ -177,18 +173,14 @@ impl Queue {
     /// Returns the sorted events, the next one first.
     pub(crate) fn ordered(&mut self) -> impl ExactSizeIterator<Item = FutureEvent> {
         self.fresh = false;
-        self.near[self.head..].iter().map(|entry| entry.plan)
+        self.near.iter().rev().map(|entry| entry.plan)
     }
 
     /// Removes and returns the next event, if it is due by `end`.
     #[inline]
     pub(crate) fn next(&mut self, end: Instant) -> Option<(Instant, FutureEvent)> {
-        let Entry { at, plan, .. } = *self.near.get(self.head)?;
-        if at > end {
-            return None;
-        }
-        self.head += 1;
-        if self.head == self.near.len() {
+        let Entry { at, plan } = self.near.pop_if(|entry| entry.at <= end)?;
+        if self.near.is_empty() {
             self.fetch();
         }
         Some((at, plan))
@@ -197,8 +189,6 @@ impl Queue {
     /// Moves the first of the far events to the sorted array.
     #[inline(never)]
     fn fetch(&mut self) {
-        self.near.clear();
-        self.head = 0;
         self.horizon = u64::MAX;
         while let Some(word) = self.filled.iter().position(|&word| word != 0) {
             let first = word * 64 + self.filled[word].trailing_zeros() as usize;
@@ -210,6 +200,7 @@ impl Queue {
             if level == 0 || bucket.len() <= NEAR_EVENTS {
                 self.near.append(&mut bucket);
                 self.near.sort_by_key(|entry| entry.at);
+                self.near.reverse();
                 self.fresh = true;
                 if self.far_count > 0 {
                     // The end of the bucket. New events before it are near.
