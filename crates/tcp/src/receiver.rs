@@ -277,13 +277,17 @@ impl Receiver {
         let whole = !fin && self.end().is_none() && end <= self.window.edge();
         if whole && self.arrived.follows(offset, end) {
             self.on_expected(end, rtx, now, observer);
-        } else if !(whole && self.on_whole(offset, len, rtx, now, observer)) {
+        } else if !(whole
+            && self.special.is_none()
+            && self.on_whole(offset, len, rtx, now, observer))
+        {
             self.on_any_segment(offset, len, fin, rtx, now, observer);
         }
     }
 
     /// Handles a segment of which all is new while a hole is open or opens, with the result of
-    /// [`Self::on_any_segment`]. Returns whether it did; [`Arrived::add_whole`] has the conditions.
+    /// [`Self::on_any_segment`] without special rules. Returns whether it did; [`Arrived::add_whole`] has the
+    /// conditions.
     #[inline(never)]
     fn on_whole(
         &mut self,
