@@ -42,8 +42,8 @@ impl LinkMeters {
 }
 
 impl Monitor for LinkMeters {
-    fn watches_links(&self) -> bool {
-        !self.links.is_empty()
+    fn watches(&self, link: LinkId) -> bool {
+        (link.0 as usize) < self.links.len()
     }
 
     #[inline]

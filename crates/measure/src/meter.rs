@@ -5,7 +5,7 @@ use unruffled_tcp::{Event, Segment};
 use unruffled_units::{Duration, Instant, Rate};
 
 use crate::curves::Curves;
-use crate::{End, FlowId, FlowMeter, FlowRecord, Monitor, Passage, Quantity, Series};
+use crate::{End, FlowId, FlowMeter, FlowRecord, LinkId, Monitor, Passage, Quantity, Series};
 
 /// Source of traffic, as its record names it.
 #[derive(Clone, Debug, PartialEq)]
@@ -190,7 +190,7 @@ impl Monitor for Meter {
         }
     }
 
-    fn watches_links(&self) -> bool {
+    fn watches(&self, _link: LinkId) -> bool {
         false
     }
 

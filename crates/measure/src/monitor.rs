@@ -126,9 +126,10 @@ pub trait Monitor {
     ) {
     }
 
-    /// Returns whether the monitor requires [`crossed`](Self::crossed). A simulation calls this once, when
-    /// it first runs. If it returns false, the simulation does not count the packets in queues.
-    fn watches_links(&self) -> bool {
+    /// Returns whether the monitor requires [`crossed`](Self::crossed) for this link. A simulation calls this
+    /// once for each link, when it first runs. If it returns false, the simulation does not count the
+    /// packets in the link's queue, and crosses it together with its neighbours where it can.
+    fn watches(&self, _link: LinkId) -> bool {
         true
     }
 
@@ -160,7 +161,7 @@ pub trait Monitor {
 }
 
 impl Monitor for () {
-    fn watches_links(&self) -> bool {
+    fn watches(&self, _link: LinkId) -> bool {
         false
     }
 }
@@ -186,8 +187,8 @@ impl<M: Monitor + ?Sized> Monitor for &mut M {
         (**self).segment(flow, end, passage, now, segment);
     }
 
-    fn watches_links(&self) -> bool {
-        (**self).watches_links()
+    fn watches(&self, link: LinkId) -> bool {
+        (**self).watches(link)
     }
 
     fn crossed(&mut self, link: LinkId, crossing: &Crossing<'_>) {
@@ -248,8 +249,8 @@ impl<A: Monitor, B: Monitor> Monitor for (A, B) {
         self.1.segment(flow, end, passage, now, segment);
     }
 
-    fn watches_links(&self) -> bool {
-        self.0.watches_links() || self.1.watches_links()
+    fn watches(&self, link: LinkId) -> bool {
+        self.0.watches(link) || self.1.watches(link)
     }
 
     fn crossed(&mut self, link: LinkId, crossing: &Crossing<'_>) {

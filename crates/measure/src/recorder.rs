@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use unruffled_tcp::Event;
 use unruffled_units::{Duration, Instant};
 
-use crate::{End, FlowId, Monitor};
+use crate::{End, FlowId, LinkId, Monitor};
 
 /// Kind of a transmission, which determines its mark in the time–sequence plot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,7 +130,7 @@ impl Monitor for Recorder {
         }
     }
 
-    fn watches_links(&self) -> bool {
+    fn watches(&self, _link: LinkId) -> bool {
         false
     }
 

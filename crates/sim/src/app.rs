@@ -125,6 +125,11 @@ impl Running {
         matches!(self.app, App::Web { .. })
     }
 
+    /// Returns whether the application opens a single connection, when it first acts.
+    pub(crate) fn connects_once(&self) -> bool {
+        matches!(self.app, App::Bulk { .. })
+    }
+
     fn draw(&mut self, size: Size) -> u64 {
         match size {
             Size::Octets(octets) => octets.max(1),

@@ -73,6 +73,8 @@ struct LinkState {
     line: (u32, u32),
     /// Damaged packets that the link will send again.
     held: Vec<(u32, Ticket)>,
+    /// Whether a monitor watches crossings.
+    watched: bool,
 }
 
 /// A link of a path.
@@ -146,8 +148,6 @@ pub(crate) struct Network {
     steps: Vec<Step>,
     packets: Vec<Packet>,
     free: Vec<u32>,
-    /// Whether a monitor watches crossings.
-    watched: bool,
 }
 
 impl Network {
@@ -283,10 +283,10 @@ impl Network {
             if opens {
                 self.tunnels.enter(id, step);
             }
-            let link = &mut self.hops[on.0 as usize].link;
+            let hop = &mut self.hops[on.0 as usize];
             let offer = Offer { bytes: size, direction: way, ect, flow };
-            let outcome = link.offer_packet(offer, at);
-            if self.watched {
+            let outcome = hop.link.offer_packet(offer, at);
+            if hop.watched {
                 self.report_crossing(id, on, at, false, &outcome, monitor);
             }
             if outcome.marked {
@@ -451,7 +451,7 @@ impl Network {
         if let Some((_, late_by)) = self.numbers.get_mut(id as usize) {
             *late_by = outcome.late_by;
         }
-        if self.watched {
+        if self.hops[link.0 as usize].watched {
             self.report_crossing(id, link, now, true, &outcome, monitor);
         }
         self.travel(id, link, now, outcome, queue, monitor)

@@ -170,7 +170,7 @@ impl Simulation {
     pub fn run(&mut self, until: Instant, monitor: &mut impl Monitor) -> bool {
         if !self.sealed {
             self.sealed = true;
-            self.world.network.seal(monitor.watches_links());
+            self.world.network.seal(|link| monitor.watches(link));
         }
         while let Some((at, plan)) = self.world.queue.next(until) {
             debug_assert!(at >= self.world.now, "time runs backwards");

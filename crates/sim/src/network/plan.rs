@@ -1,5 +1,7 @@
 //! Construction of the network: links and paths, before anything is sent.
 
+use std::sync::Arc;
+
 use unruffled_measure::{End, LinkId};
 use unruffled_path::{Applies, ConfigError, Direction, Link, LinkConfig};
 use unruffled_resequence::Config as Resequence;
@@ -10,7 +12,7 @@ use super::{Gateway, LinkState, NONE, Network, PathId, Step};
 /// directions that it carries.
 #[derive(Debug)]
 pub(super) struct Blueprint {
-    config: LinkConfig,
+    config: Arc<LinkConfig>,
     direction: Direction,
     seed: u64,
     /// Bounds of the resequencer at its far end, if it has one.
@@ -18,6 +20,10 @@ pub(super) struct Blueprint {
     /// Directions of the packets that cross the link.
     carries: Option<Applies>,
 }
+
+/// Number of the latest links with one of which a new link shares an equal configuration: both directions of
+/// both access links of a flow.
+const RECENT_LINKS: usize = 4;
 
 /// Origin of a link's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +44,10 @@ impl Network {
         assert!(self.hops.is_empty(), "links are added before anything is sent");
         let id = LinkId(self.blueprints.len() as u32);
         Link::carrying(config, direction, Applies::Both, seed)?;
-        let config = config.clone();
+        // Access links of many flows have the same configuration, which takes more memory than the link.
+        let recent = self.blueprints.iter().rev().take(RECENT_LINKS);
+        let same = recent.map(|recent| &recent.config).find(|recent| ***recent == *config);
+        let config = same.map_or_else(|| Arc::new(config.clone()), Arc::clone);
         let blueprint = Blueprint { config, direction, seed, resequence: None, carries: None };
         self.blueprints.push(blueprint);
         self.feeders.push(Feeder::Unknown);
@@ -97,17 +106,21 @@ impl Network {
         path
     }
 
-    /// Creates the links. Afterwards packets may be sent, and nothing can be added. `watched` is whether a
-    /// monitor watches crossings.
-    pub(crate) fn seal(&mut self, watched: bool) {
-        self.watched = watched;
-        for blueprint in &self.blueprints {
+    /// Creates the links. Afterwards packets may be sent, and nothing can be added. `is_watched` returns whether
+    /// a monitor watches crossings of a link.
+    pub(crate) fn seal(&mut self, is_watched: impl Fn(LinkId) -> bool) {
+        let blueprints = std::mem::take(&mut self.blueprints);
+        let feeders = std::mem::take(&mut self.feeders);
+        self.hops.reserve_exact(blueprints.len());
+        self.gateways.reserve_exact(blueprints.len());
+        for (blueprint, number) in blueprints.iter().zip(0..) {
+            let watched = is_watched(LinkId(number));
             let Blueprint { config, direction, seed, resequence, carries } = blueprint;
             let carries = carries.unwrap_or_default();
             let link = Link::carrying(config, *direction, carries, *seed)
                 .expect("links are checked when they are added");
             let link = if watched { link } else { link.without_backlog() };
-            self.hops.push(LinkState { link, line: (NONE, NONE), held: Vec::new() });
+            self.hops.push(LinkState { link, line: (NONE, NONE), held: Vec::new(), watched });
             self.gateways.push(Gateway::new(config, carries, *resequence).map(Box::new));
         }
         self.tunnels.seal(&mut self.steps);
@@ -121,17 +134,18 @@ impl Network {
             let (previous, next) = (self.steps[i - 1].link, self.steps[i].link);
             self.steps[i - 1].runs_on = !self.steps[i - 1].last
                 && !self.steps[i - 1].gateway
-                && self.feeders[next.0 as usize] == Feeder::Only(previous)
+                && feeders[next.0 as usize] == Feeder::Only(previous)
                 && self.hops[previous.0 as usize].link.keeps_order();
         }
         for step in &mut self.steps {
-            let only_delays = self.hops[step.link.0 as usize].link.only_delays();
-            step.delays = only_delays && !watched && !step.opens && !step.runs_on && !step.exit;
+            let hop = &self.hops[step.link.0 as usize];
+            let only_delays = hop.link.only_delays() && !hop.watched;
+            step.delays = only_delays && !step.opens && !step.runs_on && !step.exit;
         }
         let mut behind = 0;
         for step in self.steps.iter_mut().rev() {
-            let is_plain = self.hops[step.link.0 as usize].link.is_plain();
-            let plain = !watched && is_plain && !step.opens;
+            let hop = &self.hops[step.link.0 as usize];
+            let plain = !hop.watched && hop.link.is_plain() && !step.opens;
             let run = if step.runs_on { behind } else { 0 };
             step.plain = if plain { run + 1 } else { 0 };
             behind = step.plain;

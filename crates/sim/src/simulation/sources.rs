@@ -61,7 +61,7 @@ impl Simulation {
                 }
                 queue.plan(now + interval, FutureEvent::Application(number));
                 let segment = Segment { len: octets, ..Segment::default() };
-                let size = octets + source.config.header;
+                let size = octets + source.header;
                 let path = source.routes[0].next();
                 monitor.datagram(id, Passage::Out, now, octets);
                 let label = Label { flow: id, to: End::Receiver, size, path };

@@ -25,7 +25,7 @@ struct Seen {
 }
 
 impl Monitor for Seen {
-    fn watches_links(&self) -> bool {
+    fn watches(&self, _link: LinkId) -> bool {
         self.watched
     }
 

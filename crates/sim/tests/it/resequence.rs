@@ -54,7 +54,7 @@ impl Monitor for Arrivals {
         }
     }
 
-    fn watches_links(&self) -> bool {
+    fn watches(&self, _link: LinkId) -> bool {
         self.watched
     }
 }
