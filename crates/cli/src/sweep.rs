@@ -118,8 +118,9 @@ fn execute(
         grid.hypercube().map(|hypercube| draw(&arguments.grid, hypercube)).transpose()?;
     let pool = crate::pool(arguments.jobs)?;
     let plan = pool.install(|| Plan::new(grid, hypercube.as_deref(), Vec::new(), never()))?;
-    let store = crate::store::chosen(arguments.store.as_deref(), arguments.no_store)?;
-    let sweep = Sweep::new(plan, Some(store))?;
+    let open = || crate::store::chosen(arguments.store.as_deref(), false);
+    let store = (!arguments.no_store).then(open).transpose()?;
+    let sweep = Sweep::new(plan, store)?;
     let seconds = sweep.estimate(never())?;
     progress.finish_and_clear();
     let file = arguments.grid.display();

@@ -1,9 +1,9 @@
 //! The store of runs: an SQLite file with results, so that no run is repeated.
 //!
 //! A run is identified by a hash of everything that determines its result: the scenario, the sender,
-//! its parameters, the seed and the version of the model. Each run is committed when it ends, so
-//! that killing the process loses at most the runs in progress. Several processes may use a file at
-//! the same time.
+//! its parameters, the seed and the version of the model. A record without links has a key of its own.
+//! Each run is committed when it ends, so that killing the process loses at most the runs in progress.
+//! Several processes may use a file at the same time.
 
 mod csv;
 mod look;
@@ -74,6 +74,16 @@ impl Key {
             part(&value.to_bits().to_le_bytes());
         }
         part(&seed.to_le_bytes());
+        Self(*hash.finalize().as_bytes())
+    }
+
+    /// Returns the key of the record of the same run without links, as
+    /// [`run::record_flows`](crate::run::record_flows) makes it.
+    #[must_use]
+    pub fn without_links(&self) -> Self {
+        let mut hash = blake3::Hasher::new();
+        hash.update(&self.0);
+        hash.update(b"without links");
         Self(*hash.finalize().as_bytes())
     }
 }
@@ -314,6 +324,25 @@ impl Store {
             return Err(damaged());
         }
         ciborium::from_reader(bytes.as_slice()).map(Some).map_err(|_| damaged())
+    }
+
+    /// Returns whether the store has the run, with links or without.
+    ///
+    /// # Errors
+    /// A damaged file.
+    pub fn has_flows(&self, key: &Key) -> Result<bool, Error> {
+        Ok(self.has(&key.without_links())? || self.has(key)?)
+    }
+
+    /// Returns the record of the run, if the store has it, with links or without.
+    ///
+    /// # Errors
+    /// A damaged file.
+    pub fn get_flows(&self, key: &Key) -> Result<Option<RunRecord>, Error> {
+        match self.get(&key.without_links())? {
+            None => self.get(key),
+            found => Ok(found),
+        }
     }
 
     /// Stores a run. A run that is already stored stays as it is.

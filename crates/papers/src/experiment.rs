@@ -106,6 +106,16 @@ impl Experiment {
         }
     }
 
+    /// Returns whether a measure or a curve may read the record of a link: whether it has the function `link`.
+    /// Queues are time series of links, which the scenario requests.
+    pub(crate) fn reads_links(&self) -> bool {
+        let curves = self.panels.iter().flat_map(|panel| &panel.curves).map(|curve| &curve.span);
+        let mut spans = self.measures.iter().map(|measure| &measure.span).chain(curves);
+        spans.any(|span| {
+            self.source.text().get(span.clone()).is_none_or(|text| text.contains("link"))
+        })
+    }
+
     /// Returns whether the experiment has a sweep.
     pub(crate) fn is_swept(&self) -> bool {
         self.sweep.label.is_some()

@@ -9,7 +9,7 @@ use unruffled_tcp::Variant;
 use super::plan::{Plan, senders};
 use crate::cancel::CancellationToken;
 use crate::error::{Error, ParcelError};
-use crate::run::record;
+use crate::run::record_flows;
 use crate::store::MODEL;
 use unruffled_scenario::Scenario;
 
@@ -96,7 +96,7 @@ impl Batch {
             for &(run, sender, seed) in &at.runs {
                 let began = Instant::now();
                 let Some(sender) = senders.get(sender) else { return Err(missing_sender()) };
-                let record = record(&scenario, sender, seed, None, cancel)?;
+                let record = record_flows(&scenario, sender, seed, None, cancel)?;
                 done(Made { run, record, took_s: began.elapsed().as_secs_f64() });
             }
         }

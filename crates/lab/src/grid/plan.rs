@@ -37,7 +37,7 @@ pub struct Plan {
 /// A run of a plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Planned {
-    /// The key in the store; none for senders with parts from outside the program.
+    /// The key of the record with links; none for senders with parts from outside the program.
     pub(super) key: Option<Key>,
     /// The estimated cost, without a unit.
     pub(super) cost: f64,

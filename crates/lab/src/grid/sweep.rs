@@ -77,7 +77,7 @@ impl Sweep {
             let mut scenario = PointScenario::default();
             for (index, row) in rows.iter_mut().enumerate() {
                 let Some(key) = plan.planned_run(index).key else { continue };
-                if let Some(record) = store.get(&key)? {
+                if let Some(record) = store.get_flows(&key)? {
                     *row = Some(scenario.row(&plan, index, &record)?);
                 }
             }
@@ -185,7 +185,7 @@ impl Sweep {
         if let Some(store) = &inner.store {
             let runs = made.iter().zip(&scenarios).zip(&rows).filter_map(|((made, text), row)| {
                 Some(Run {
-                    key: self.plan.planned_run(made.run).key?,
+                    key: self.plan.planned_run(made.run).key?.without_links(),
                     of: self.plan.name(),
                     scenario: text,
                     variant: &row.variant,

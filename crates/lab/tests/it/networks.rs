@@ -4,7 +4,7 @@ use unruffled_capture::{Analyzer, Limits, Source, read};
 use unruffled_lab::Scenario;
 use unruffled_lab::cancel::never;
 use unruffled_lab::capture::Capture;
-use unruffled_lab::run::record;
+use unruffled_lab::run::{record, record_flows};
 use unruffled_measure::{FlowRecord, RunRecord, jain};
 use unruffled_sim::Simulation;
 use unruffled_tcp::Variant;
@@ -39,6 +39,23 @@ name = "bulk"
 count = 4
 until = "1 s"
 "#;
+
+#[test]
+fn counting_links_does_not_change_what_flows_count() {
+    let late = ["fraction=10 %", "mean=25 ms", "deviation=8 ms"]
+        .map(|set| format!("link.bottleneck.delayed.{set}"));
+    let late: Vec<&str> = late.iter().map(String::as_str).collect();
+    let drops = ["traffic.bulk.count=40", "link.bottleneck.queue=5"];
+    let sack = Variant::named("sack").expect("is in the table");
+    for set in [&[][..], &late, &drops] {
+        let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
+        let scenario = Scenario::parse("test", DUMBBELL, &set).expect("a good scenario");
+        let all = record(&scenario, &sack, 1, None, never()).expect("a loaded scenario runs");
+        let flows = record_flows(&scenario, &sack, 1, None, never()).expect("it runs again");
+        assert!(all.link("bottleneck").expect("is measured").offered_packets > 10_000);
+        assert_eq!(flows, RunRecord { links: Vec::new(), ..all }, "{set:?}");
+    }
+}
 
 #[test]
 fn flows_share_a_bottleneck_and_fill_it() {

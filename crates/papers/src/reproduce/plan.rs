@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use unruffled_measure::RunRecord;
+use unruffled_measure::{Quantity, RunRecord};
 use unruffled_tcp::Variant;
 
 use crate::error::Error;
@@ -15,7 +15,7 @@ use crate::reproduce::judge::{Claims, Found, Judged};
 use crate::reproduce::measure::Meter;
 use crate::reproduce::results::{ClaimOutcome, FigureOutcome, Holds, LineOutcome};
 use unruffled_lab::cancel::never;
-use unruffled_lab::run::{cost, record};
+use unruffled_lab::run::{cost, record, record_flows};
 use unruffled_lab::store::{self, Key, Run, Store};
 use unruffled_scenario::Scenario;
 
@@ -40,7 +40,10 @@ struct Cell {
     variant: Variant,
     /// The part of the scenario that affects results.
     canonical_toml: String,
+    /// The keys of the records with links, by seed.
     keys: Vec<Key>,
+    /// Whether the experiment reads records or time series of links.
+    links: bool,
 }
 
 impl Cell {
@@ -49,8 +52,25 @@ impl Cell {
     }
 
     fn run(&self, index: usize) -> Result<RunRecord, Error> {
+        let record = if self.links { record } else { record_flows };
         let ran = record(&self.scenario, &self.variant, Self::seed(index), None, never());
         Ok(ran.map_err(unruffled_lab::Error::from)?)
+    }
+
+    /// Returns the key of the records that [`run`](Self::run) makes.
+    fn key(&self, index: usize) -> Key {
+        if self.links { self.keys[index] } else { self.keys[index].without_links() }
+    }
+
+    /// Returns whether the store has the record of a run, with what the experiment reads of it.
+    fn is_in(&self, store: &Store, index: usize) -> Result<bool, Error> {
+        let key = &self.keys[index];
+        Ok(if self.links { store.has(key) } else { store.has_flows(key) }?)
+    }
+
+    fn find(&self, store: &Store, index: usize) -> Result<Option<RunRecord>, Error> {
+        let key = &self.keys[index];
+        Ok(if self.links { store.get(key) } else { store.get_flows(key) }?)
     }
 }
 
@@ -84,13 +104,18 @@ impl<'a> Plan<'a> {
         self.runs_by_key().len()
     }
 
-    /// The runs by key, with the first experiment that needs each, and the index of its seed.
+    /// The runs by key, with an experiment that needs each, and the index of its seed. It is the first one that
+    /// reads links, if any does, else the first one.
     fn runs_by_key(&self) -> BTreeMap<Key, (&'a str, &Cell, usize)> {
         let mut runs = BTreeMap::new();
         for planned in &self.experiments {
             for cell in planned.cells.iter().flatten().flatten() {
                 for (index, key) in cell.keys.iter().enumerate() {
-                    runs.entry(*key).or_insert((planned.experiment.id.as_str(), cell, index));
+                    let run = (planned.experiment.id.as_str(), cell, index);
+                    let known: &mut (&str, &Cell, usize) = runs.entry(*key).or_insert(run);
+                    if cell.links && !known.1.links {
+                        *known = run;
+                    }
                 }
             }
         }
@@ -103,11 +128,11 @@ impl<'a> Plan<'a> {
     /// A store that fails.
     pub fn missing(&self, store: &Mutex<Store>) -> Result<Missing<'_>, Error> {
         let mut missing = Missing { tasks: Vec::new(), there: 0 };
-        for (key, (of, cell, index)) in self.runs_by_key() {
-            if locked(store).has(&key)? {
+        for (of, cell, index) in self.runs_by_key().into_values() {
+            if cell.is_in(&locked(store), index)? {
                 missing.there += 1;
             } else {
-                missing.tasks.push(Task { key, of, cell, index, cost: cost(&cell.scenario) });
+                missing.tasks.push(Task { of, cell, index, cost: cost(&cell.scenario) });
             }
         }
         // The sort is stable and the keys are sorted, so the same plan gives the same order.
@@ -126,7 +151,6 @@ impl<'a> Plan<'a> {
 
 /// A run to make.
 struct Task<'p> {
-    key: Key,
     of: &'p str,
     cell: &'p Cell,
     /// The index of the seed in the cell.
@@ -160,7 +184,7 @@ impl Missing<'_> {
             while !stop.load(Ordering::Relaxed) {
                 let task = self.tasks.get(next.fetch_add(1, Ordering::Relaxed));
                 let Some(task) = task else { break };
-                let made = make(store, task.key, task.of, task.cell, task.index);
+                let made = make(store, task.of, task.cell, task.index);
                 if made.is_err() {
                     stop.store(true, Ordering::Relaxed);
                     return made;
@@ -178,11 +202,11 @@ fn locked(store: &Mutex<Store>) -> std::sync::MutexGuard<'_, Store> {
     store.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn make(store: &Mutex<Store>, key: Key, of: &str, cell: &Cell, index: usize) -> Result<(), Error> {
+fn make(store: &Mutex<Store>, of: &str, cell: &Cell, index: usize) -> Result<(), Error> {
     let began = Instant::now();
     let record = cell.run(index)?;
     let run = Run {
-        key,
+        key: cell.key(index),
         of,
         scenario: &cell.canonical_toml,
         variant: cell.variant.name(),
@@ -195,6 +219,7 @@ fn make(store: &Mutex<Store>, key: Key, of: &str, cell: &Cell, index: usize) -> 
 
 fn cells(experiment: &Experiment) -> Result<Vec<Vec<Option<Cell>>>, Error> {
     let engine = expression::engine();
+    let reads_links = experiment.reads_links();
     let of = |line: &Line, point| -> Result<Option<Cell>, Error> {
         if let Some(formula) = line.formula() {
             // An error of a formula is reported before the runs.
@@ -205,7 +230,8 @@ fn cells(experiment: &Experiment) -> Result<Vec<Vec<Option<Cell>>>, Error> {
         let canonical_toml = store::canonical_toml(&scenario);
         let key = |seed| Key::of_canonical(&canonical_toml, &variant, seed);
         let keys = (0..experiment.seeds as usize).map(|i| key(Cell::seed(i))).collect();
-        Ok(Some(Cell { scenario, variant, canonical_toml, keys }))
+        let links = reads_links || scenario.recording.series.contains(&Quantity::Queue);
+        Ok(Some(Cell { scenario, variant, canonical_toml, keys, links }))
     };
     let points = &experiment.sweep.points;
     // The settings of the quick version are checked in a full run, too.
@@ -323,13 +349,12 @@ impl<'a> Planned<'a> {
     }
 
     fn fetch(&self, store: &Mutex<Store>, cell: &Cell, index: usize) -> Result<RunRecord, Error> {
-        let key = cell.keys[index];
-        if let Some(record) = locked(store).get(&key)? {
+        if let Some(record) = cell.find(&locked(store), index)? {
             return Ok(record);
         }
         // Another process has pruned the run.
-        make(store, key, &self.experiment.id, cell, index)?;
-        let again = locked(store).get(&key)?;
+        make(store, &self.experiment.id, cell, index)?;
+        let again = cell.find(&locked(store), index)?;
         again.map_or_else(|| cell.run(index), Ok)
     }
 }
