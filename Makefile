@@ -15,7 +15,7 @@
 # make reproduce   the papers' evaluations: figures, tables and claims, stopped at any time and resumed
 # make reproduce-quick   the same, quickly; fails if a claim that held no longer does
 # make site        the documentation as a site: target/site
-# make bench       how fast this machine simulates, beside ns-2 where it is installed, and what senders cost
+# make bench       how fast this machine simulates, beside ns-2, ns-3 and its own baselines, and what senders cost
 # make release-pgo the release build with profile-guided optimisation: target/pgo/unruffled
 # make web         the web page and its engine: target/web, which unruffled serve shows
 # make web-test    the page and its engine: both beside the command, to the last digit, and in browsers
@@ -173,10 +173,9 @@ packetdrill: packetdrill-tools
 packetdrill-tools:
 	@scripts/packetdrill-tools.sh
 
-# docs/measurements/2026-11-27-simulator-speed.md has the figures. ns-2 runs beside ours where it is installed.
+# docs/measurements/2026-11-28-bench.md has the figures. ns-2 and ns-3 run beside ours where they are installed.
 bench: build
-	@peers/ns2/speed.sh $(UNRUFFLED)
-	@$(UNRUFFLED) bench sim crates/lab/speed/many.toml
+	@scripts/bench.sh $(UNRUFFLED)
 	$(CARGO) bench --locked -p unruffled-tcp --bench senders
 	$(CARGO) bench --locked -p unruffled-resequence --bench packets
 

@@ -9,6 +9,9 @@
 #   ARCH      the architecture as Rust names it: this machine's, which is the default, or aarch64
 #   BINARY    the command, if it is built already
 #
+# The command is optimised by profiles (release-pgo.sh) where that can be done: with rustup's llvm-tools, for
+# this machine's architecture, and in the profile release. A line says where it is not.
+#
 # The command has the kernel's part, so this ends with an error where that cannot be built.
 . "$(dirname "$0")/lib.sh"
 set -e
@@ -119,6 +122,16 @@ build_command() {
     if [ -z "$features" ]; then
         echo "missing: clang for BPF, make, pkg-config, libelf or zlib: packages need the kernel's part" >&2
         exit 1
+    fi
+    if [ "$PROFILE" != release ] || [ "$ARCH" != "$(uname -m)" ]; then
+        echo "no profile-guided optimisation: for the profile release and $(uname -m) only"
+    elif missing=$(scripts/release-pgo.sh check); then
+        scripts/release-pgo.sh
+        BINARY=$target/pgo/unruffled
+        export BINARY
+        return
+    else
+        echo "no profile-guided optimisation: $missing"
     fi
     folder=$PROFILE
     [ "$PROFILE" != dev ] || folder=debug

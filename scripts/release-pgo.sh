@@ -2,16 +2,23 @@
 # Builds target/pgo/unruffled with profile-guided optimisation. The first build records which branches
 # are taken, with all senders on paths that reorder, which is more than `make bench` measures; the second
 # build uses that. docs/measurements/2026-11-27-simulator-speed.md has the gain.
+#
+#   scripts/release-pgo.sh [build]   builds it
+#   scripts/release-pgo.sh check     only says what is missing, and fails if anything is
+#
+#   LLVM_PROFDATA   the program that merges profiles, of rustc's own version of LLVM (that of rustup's
+#                   component llvm-tools); a distribution's is older and does not read them
 . "$(dirname "$0")/lib.sh"
 set -e
 pgo=$target/pgo
 speed=crates/lab/speed
 
-profdata=$(find "$(rustc --print sysroot)" -name llvm-profdata | head -n 1)
+profdata=${LLVM_PROFDATA:-$(find "$(rustc --print sysroot)" -name llvm-profdata | head -n 1)}
 if [ -z "$profdata" ]; then
     echo "missing: llvm-profdata: rustup component add llvm-tools"
     exit 1
 fi
+[ "${1-}" != check ] || exit 0
 host=$(host_triple)
 features=$(scripts/features.sh)
 

@@ -1,17 +1,19 @@
 #!/bin/sh
-# How many data packets per wall-clock second ns-2.35 simulates, and unruffled
-# beside it, in turn; the best of three each. docs/measurements/2026-11-27-simulator-speed.md has what came of it.
+# How many data packets per wall-clock second ns-2.35 and ns-3 simulate, and
+# unruffled beside them, in turn; the best of three each. docs/measurements/2026-11-28-bench.md has what came of it.
 #
 #   peers/ns2/speed.sh [UNRUFFLED]      default target/release/unruffled
 #
-# Environment: RUNS (3), SHARE (1: of the simulated seconds, for a quick look).
+# Environment: RUNS (3), SHARE (1: of the simulated seconds, for a quick look),
+# NS3 (the program that ../ns3/build builds; without, it is built in a new folder).
 #
 # ns-2 runs twice: as it is by default (Calendar scheduler, all packet headers),
 # and tuned, with the fastest scheduler for the case and only the headers that
 # the script needs. Both send the very same packets. The ratio is to the faster
 # one, and is not told where the goodputs are more than 5 % apart. Start-up
-# (OTcl, routes) is not counted: the scripts time `$ns run` alone. Without ns
-# installed, unruffled's column stands alone.
+# (OTcl, routes) is not counted: the scripts time `$ns run` alone. ns-3 runs on
+# the path of rr-3 for less simulated time, since it is slower. Columns of
+# what is not installed are empty, and a line says so.
 set -eu
 export LC_ALL=C
 unruffled=${1:-target/release/unruffled}
@@ -19,6 +21,12 @@ runs=${RUNS:-3}
 share=${SHARE:-1}
 command -v "$unruffled" >/dev/null || { echo "speed.sh: $unruffled is missing: make build" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
+ns3=${NS3:-}
+if [ -z "$ns3" ]; then
+    folder=$(mktemp -d)
+    trap 'rm -rf "$folder"' EXIT
+    if "$here/../ns3/build" "$folder/path"; then ns3=$folder/path; fi
+fi
 case $unruffled in /*) ;; */*) unruffled=$PWD/$unruffled ;; esac
 cd "$here/../../crates/lab/speed"
 
@@ -35,6 +43,14 @@ ns_once() {
               printf "%.0f %.0f\n", v["sent"] / v["wall"], bps }'
 }
 
+# The same of ns-3.
+ns3_once() {
+    "$ns3" "$@" | awk '
+        { for (i = 1; i <= NF; i++) { split($i, kv, "="); v[kv[1]] = kv[2] } }
+        END { if (v["wall"] <= 0) { print "speed.sh: ns-3 failed" > "/dev/stderr"; exit 1 }
+              printf "%.0f %.0f\n", v["sent"] / v["wall"], v["packets_per_second"] * 960 * 8 }'
+}
+
 # The same of unruffled: the one place to change when its command line or its JSON does.
 unruffled_once() {
     "$unruffled" bench sim --json "$@" | tr ',{}' '\n\n\n' | awk -F': *' '
@@ -44,14 +60,18 @@ unruffled_once() {
 
 seconds() { awk -v s="$1" -v share="$share" 'BEGIN { printf "%.0f", s * share }'; }
 
-# row NAME SECONDS_OF_NS SECONDS SCRIPT "OPTIONS OF NS" SCHEDULER "OPTIONS OF UNRUFFLED"
+# row NAME SECONDS_OF_NS SECONDS SCRIPT "OPTIONS OF NS" SCHEDULER "OPTIONS OF UNRUFFLED" [SECONDS_OF_NS3 "OPTIONS OF NS3"]
 row() {
     name=$1 theirs=$(seconds "$2") ours=$(seconds "$3") script=$4 options=$5 scheduler=$6 args=$7
+    third=$(seconds "${8:-0}") third_options=${9:-}
     i=0
     while [ "$i" -lt "$runs" ]; do
         if [ "$ns" = 1 ] && [ -n "$script" ]; then
             echo "plain $(ns_once "$script" $options duration="$theirs" scheduler=Calendar headers=all)"
             echo "tuned $(ns_once "$script" $options duration="$theirs" scheduler="$scheduler" headers=few)"
+        fi
+        if [ -n "$ns3" ] && [ "$third" != 0 ]; then
+            echo "ns3 $(ns3_once --duration="$third" $third_options)"
         fi
         echo "ours $(unruffled_once $args --duration "$ours s")"
         i=$((i + 1))
@@ -60,21 +80,22 @@ row() {
         END {
             if (!(best["ours"] > 0)) { print "speed.sh: " name ": no result" > "/dev/stderr"; exit 1 }
             theirs = best["tuned"] > best["plain"] ? best["tuned"] : best["plain"]
-            ratio = "-"
-            if (theirs > 0) {
-                off = bps["ours"] / bps["tuned"] - 1
-                ratio = off * off > 0.05 ^ 2 ? sprintf("results differ by %.1f %%", 100 * off) \
-                                             : sprintf("%.2f", best["ours"] / theirs)
-            }
-            printf "%-12s %12s %12s %12s %8s %14.0f\n", name, best["plain"] ? best["plain"] : "-", \
-                best["tuned"] ? best["tuned"] : "-", best["ours"], ratio, bps["ours"]
+            printf "%-12s %12s %12s %12s %12s %9s %9s %14.0f\n", name, best["plain"] ? best["plain"] : "-", \
+                best["tuned"] ? best["tuned"] : "-", best["ns3"] ? best["ns3"] : "-", best["ours"], \
+                ratio(theirs, bps["tuned"]), ratio(best["ns3"], bps["ns3"]), bps["ours"]
+        }
+        # How many times as many packets as another one of that speed and that goodput.
+        function ratio(speed, goodput,   off) {
+            if (!(speed > 0)) return "-"
+            off = bps["ours"] / goodput - 1
+            return off * off > 0.05 ^ 2 ? sprintf("(%+.1f %%)", 100 * off) : sprintf("%.2f", best["ours"] / speed)
         }'
 }
 
-echo "data packets per wall-clock second, best of $runs"
-printf '%-12s %12s %12s %12s %8s %14s\n' scenario "ns-2" "ns-2 tuned" unruffled ratio "goodput, bit/s"
-row "rr-3 0 %"  8000  10000 path.tcl "delayed=0" Splay "--delayed 0%"
-row "rr-3 10 %" 60000 40000 path.tcl "delayed=0.1" List "--delayed 10%"
+echo "data packets per wall-clock second, best of $runs; in parentheses, by how much our goodput differs"
+printf '%-12s %12s %12s %12s %12s %9s %9s %14s\n' scenario "ns-2" "ns-2 tuned" "ns-3" unruffled "to ns-2" "to ns-3" "goodput, bit/s"
+row "rr-3 0 %"  8000  10000 path.tcl "delayed=0" Splay "--delayed 0%" 1000 "--delayed=0"
+row "rr-3 10 %" 60000 40000 path.tcl "delayed=0.1" List "--delayed 10%" 8000 "--delayed=0.1"
 row wb-t3 1500 1500 flows.tcl "flows=150 sender=Reno rate=5e6 delay=0.350 accessdelay=0.010
     discipline=RED queue=200 thresh=20 maxthresh=60 window=20 warmup=0 spread=2" Heap "wb-t3.toml"
 row wb-t5 1500 1500 flows.tcl "flows=150 sender=Reno rate=5e6 delay=0.030 accessrate=5e6
