@@ -20,7 +20,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 print("started", flush=True)
 """
 
-FLAGS = "bytes|dask|duration|jobs|kernel|seeds|set|store|together|variants"
+FLAGS = "bytes|dask|duration|jobs|kernel|seeds|set|stacks?|store|together|variants"
 
 
 def in_python(stderr: str) -> str:

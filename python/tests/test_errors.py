@@ -162,7 +162,14 @@ REFUSED = [
 RACES = [
     ({}, "kernel nix: not in this kernel: expected names among"),
     ({"kernel": ["cubic", "cubic"]}, "kernel: cubic stands twice: expected each once"),
-    ({"kernel": [], "variants": []}, "race: no sender takes part: expected kernel or variants"),
+    (
+        {"kernel": [], "variants": []},
+        "race: no sender takes part: expected kernel, variants or stack",
+    ),
+    ({"kernel": [], "stack": "nix"}, "stack nix: no driver in target/stacks"),
+    ({"kernel": [], "stack": "nix", "reverse": True}, "stack: a foreign stack sends alone"),
+    ({"kernel": [], "stack": 5}, "stack: expected names, found int"),
+    ({"kernel": [], "stack": "nix", "stacks": 5}, "stacks: expected a file's path, found int"),
     ({"together": True, "kernel": []}, "together: expected variants, too"),
     ({"kernel": [], "variants": ["nix"]}, "variants: nix: no such variant"),
     ({"set": {"duration": "2 s"}}, "set: duration: not taken by a race: expected duration 2 s"),

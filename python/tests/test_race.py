@@ -31,6 +31,30 @@ def test_a_race_with_real_packets_gives_rows():
     assert found.rows["variant"] == ["sack", "rr-ta"]
 
 
+DRIVER = """\
+read request; echo '{"protocol": 1}'; octets=0
+while read verb until ids; do
+case $verb in end) echo '{"received": 1200, "sent": 1, "lost": 0}'; exit;; esac
+[ -n "$ids" ] && octets=1200
+case $sent in '') sent=1; echo at 0 0 c1250;; *) echo at $until $octets;; esac
+done
+"""
+
+
+def test_a_foreign_stack_races_alone_and_needs_no_privileges(tmp_path):
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "driver.sh").write_text(DRIVER)
+    (own / "stack.toml").write_text(
+        "name = 'own'\nversion = 'own 1.0'\nabout = 'one packet'\ntime = 'virtual'\n"
+        "controls = ['none']\ncommand = ['sh', 'driver.sh']\n"
+    )
+    found = unruffled.race("in-order", stack="own", stacks=tmp_path, duration="1 s")
+    assert found.rows["variant"] == ["own"]
+    assert found.rows["goodput_bps"] == [9600.0]
+    assert found.rows["sent_segments"] == [1]
+
+
 @pytest.mark.parametrize(
     ("call", "arguments"),
     [
@@ -42,6 +66,10 @@ def test_a_race_with_real_packets_gives_rows():
         ({"variants": "sack, nix"}, ["half-late", "--variants", "sack, nix"]),
         ({"set": {"tcp.mss": "40 B"}}, ["half-late", "--set", "tcp.mss=40 B"]),
         ({"set": {"duration": "2 s"}}, ["half-late", "--set", "duration=2 s"]),
+        (
+            {"stack": "nix", "stacks": "/nowhere"},
+            ["half-late", "--stack", "nix", "--stacks", "/nowhere"],
+        ),
         (
             {"set": {"variants": "sack"}, "variants": ["rack"]},
             ["half-late", "--set", "variants=sack", "--variants", "rack"],

@@ -614,6 +614,8 @@ def race(
     scenario: Any,
     kernel: list[str],
     variants: list[str],
+    stack: list[str],
+    stacks: str | os.PathLike[str],
     duration: str | None = None,
     bytes: str | None = None,
     seeds: int = 1,
@@ -622,4 +624,4 @@ def race(
     reverse: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Comparison, list[str]]:
-    """Let the kernel and our senders make the same transfer."""
+    """Let the kernel, our senders and foreign stacks make the same transfer."""

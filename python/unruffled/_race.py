@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
 
 from unruffled import _core, _progress
-from unruffled._types import ScenarioLike, Value, entries, names, plain, text, truth, whole
+from unruffled._types import ScenarioLike, Value, entries, names, path, plain, text, truth, whole
 from unruffled._types import time as lasting
 
 #: The maximum number of seeds, as of the command.
@@ -25,11 +26,14 @@ def race(
     *,
     together: bool = False,
     reverse: bool = False,
+    stack: Sequence[str] | str | None = None,
+    stacks: str | os.PathLike[str] = "target/stacks",
     progress: bool | None = None,
 ) -> _core.Comparison:
-    """Compare this machine's kernel and our senders over the same transfer, with real packets.
+    """Compare this machine's kernel, our senders and foreign stacks over the same transfer.
 
-    Requires Linux and the rights to create network namespaces, usually root.
+    Requires Linux. All but foreign stacks in virtual time send real packets, which
+    requires the rights to create network namespaces, usually root.
 
     Parameters
     ----------
@@ -55,6 +59,12 @@ def race(
         Whether all senders run at once and share the path.
     reverse
         Whether the kernel sends to our stack, in place of senders to the kernel.
+    stack
+        Foreign stacks to run, each with its own receiver, such as ``"quinn"``,
+        ``"quinn+bbr"`` or ``"quinn:packet_threshold=10"``. With them, no kernel and
+        none of our senders run unless given.
+    stacks
+        The folder of their drivers, which ``make stacks`` builds.
     progress
         Whether to draw a progress bar; unless given, in terminals and notebooks.
 
@@ -67,8 +77,8 @@ def race(
     Raises
     ------
     Error
-        Without the rights or the congestion control, or if real packets cannot
-        cross the scenario's network.
+        Without the rights, the congestion control or the driver, or if real packets
+        cannot cross the scenario's network.
     """
     if not hasattr(_core, "race"):
         raise _core.Error(f"race: expected Linux, found {sys.platform}")
@@ -88,6 +98,8 @@ def race(
             plain(scenario),
             names("kernel", kernel),
             names("variants", variants),
+            names("stack", stack or None),
+            path("stacks", stacks),
             duration,
             bytes,
             seeds,

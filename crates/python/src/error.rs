@@ -17,9 +17,9 @@ pub(crate) fn refused(error: impl std::fmt::Display) -> PyErr {
 }
 
 /// Flags of the command with a Python argument of the same name.
-const FLAGS: [&str; 12] = [
-    "bytes", "dask", "duration", "jobs", "kernel", "reverse", "scenario", "seeds", "set", "store",
-    "together", "variants",
+const FLAGS: [&str; 14] = [
+    "bytes", "dask", "duration", "jobs", "kernel", "reverse", "scenario", "seeds", "set", "stack",
+    "stacks", "store", "together", "variants",
 ];
 
 /// Returns a line of the command with each flag replaced by its argument.

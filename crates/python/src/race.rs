@@ -1,8 +1,9 @@
-//! `race`: transfers with real packets by the kernel and by our senders. Requires root.
+//! `race`: transfers by the kernel and our senders with real packets, which require root, and by foreign
+//! stacks.
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -26,10 +27,10 @@ const DEFAULT_LENGTH: Length = Length::Time(Duration::from_secs(30));
 const NOT_LOADED: &str = "kernel: unruffled: not in this kernel, and this package has no BPF programs to \
      load it: expected it there (sudo unruffled attach), or other names";
 
-/// Let the kernel and our senders make the same transfer.
+/// Let the kernel, our senders and foreign stacks make the same transfer.
 #[pyfunction]
 #[pyo3(signature = (
-    scenario, kernel, variants, duration = None, bytes = None, seeds = 1, set = None,
+    scenario, kernel, variants, stack, stacks, duration = None, bytes = None, seeds = 1, set = None,
     together = false, reverse = false, progress = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "the keywords of a function of Python's")]
@@ -38,6 +39,8 @@ pub(crate) fn race(
     scenario: &Bound<'_, PyAny>,
     kernel: Vec<String>,
     variants: Vec<String>,
+    stack: Vec<String>,
+    stacks: PathBuf,
     duration: Option<&str>,
     bytes: Option<&str>,
     seeds: u64,
@@ -62,8 +65,8 @@ pub(crate) fn race(
         return Err(refused("race: expected more than none of duration, bytes and seeds"));
     }
     let entry = Entry {
-        stacks: &[],
-        drivers: Path::new("target/stacks"),
+        stacks: &stack,
+        drivers: &stacks,
         scenario: &origin.file,
         set: &overrides,
         kernels: &kernel,
