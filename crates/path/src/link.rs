@@ -103,9 +103,12 @@ pub struct Link {
     plain_limit: Option<usize>,
     /// Limit of the drop-tail queue of a link whose only impairments delay random packets.
     delaying_limit: Option<usize>,
+    /// Whether nothing but the queue decides what happens to a packet.
+    only_queues: bool,
     /// Arrival of the last packet that took no detour.
     latest: Instant,
-    /// Number of packets offered, if the link is not plain, except those that were delayed quickly.
+    /// Number of packets offered, if the link is not plain, except those that were delayed quickly or that only
+    /// queued.
     offered: u64,
     fragments: Option<Fragments>,
     /// Arrivals of the fragments of the last packet, none if it crosses whole.
@@ -178,12 +181,11 @@ impl Link {
             has_resend = true;
             resender = stage.map(|damage| Box::new(Resender::new(damage, after, attempts)));
         }
-        let is_simple = resender.is_none()
+        let is_steady = resender.is_none()
             && config.varying.is_none()
-            && config.red.is_none()
-            && config.mark_above.is_none()
             && config.fragments.is_none()
             && config.exit.is_open();
+        let is_simple = is_steady && config.red.is_none() && config.mark_above.is_none();
         let limit = config.queue.map_or(usize::MAX, |limit| limit as usize);
         // Its stream follows those of the impairments, which therefore do not depend on the queue.
         let rng = || streams.next_for(direction);
@@ -192,6 +194,7 @@ impl Link {
         Ok(Self {
             plain_limit: (is_simple && stages.is_empty()).then_some(limit),
             delaying_limit: (is_simple && stages.iter().all(Stage::delays)).then_some(limit),
+            only_queues: is_steady && stages.is_empty(),
             discipline,
             transmitter: Transmitter::new(config.rate).with_course(course),
             delay: config.delay,
@@ -264,6 +267,23 @@ impl Link {
             self.latest = arrival;
         }
         Some((arrival, !in_order))
+    }
+
+    /// Returns whether nothing but the queue decides what happens to a packet: drop-tail, with marks or without,
+    /// or RED.
+    pub fn only_queues(&self) -> bool {
+        self.only_queues
+    }
+
+    /// Offers a packet to a link that [only queues](Self::only_queues). Returns its arrival, and whether the
+    /// queue marks it, or `None` if the queue drops it.
+    #[inline(always)]
+    pub fn queue(&mut self, packet: Packet, now: Instant) -> Option<(Instant, bool)> {
+        let admission = self.discipline.admit(packet, now, &mut self.transmitter);
+        let Admission::Admitted { marked } = admission else { return None };
+        let transmission = self.transmitter.send(packet.bytes, now);
+        self.discipline.record_admitted(packet.bytes, now, transmission);
+        Some((transmission.departed + self.delay, marked))
     }
 
     /// Offers a packet of `bytes` octets in `direction` at `now`, which must not decrease. The packet is not
@@ -439,7 +459,7 @@ impl Link {
     /// Returns the number of packets offered so far, and thereby the number of the last one, for an
     /// [`Exit`](crate::Exit). A tunnel numbers packets at its entrance, so those that the queue drops have
     /// numbers as well. Neither a [plain](Self::is_plain) link nor
-    /// [`delay_quickly`](Self::delay_quickly) counts.
+    /// [`delay_quickly`](Self::delay_quickly) or [`queue`](Self::queue) counts.
     pub fn offered(&self) -> u64 {
         self.offered
     }

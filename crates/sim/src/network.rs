@@ -95,6 +95,8 @@ struct Step {
     last: bool,
     /// Whether the link only delays packets, and nothing else happens to them at either end of it.
     delays: bool,
+    /// Whether the link only queues packets, and nothing else happens to them at either end of it.
+    queues: bool,
     /// Length of the run of plain links from this one on, which all but the last run on. A plain link has
     /// only a queue, and no monitor watches its crossings.
     plain: u32,
@@ -251,7 +253,10 @@ impl Network {
         let packet = &self.packets[id as usize];
         let way = packet.way();
         let &Packet { size, step, .. } = packet;
-        let Step { link, delays, .. } = self.steps[step as usize];
+        let Step { link, delays, queues, .. } = self.steps[step as usize];
+        if queues {
+            return self.offer_to_queue(id, now, queue, monitor);
+        }
         if delays
             && let Some((arrival, detoured)) =
                 self.hops[link.0 as usize].link.delay_quickly(size, way, now)
@@ -260,6 +265,35 @@ impl Network {
             return Progress::Underway;
         }
         self.offer_any(id, now, queue, monitor)
+    }
+
+    /// [`Self::offer`] for a link that only queues.
+    #[inline(never)]
+    fn offer_to_queue(
+        &mut self,
+        id: u32,
+        now: Instant,
+        queue: &mut Queue,
+        monitor: &mut impl Monitor,
+    ) -> Progress {
+        let packet = &self.packets[id as usize];
+        let &Packet { ref segment, flow, size, step, .. } = packet;
+        let ect = segment.ecn.is_ect();
+        let offer = Offer { bytes: size, direction: packet.way(), ect, flow: flow.0 };
+        let Step { link, runs_on, .. } = self.steps[step as usize];
+        let Some((arrival, marked)) = self.hops[link.0 as usize].link.queue(offer, now) else {
+            self.free.push(id);
+            monitor.dropped(flow, now, DropCause::Queue, segment);
+            return Progress::Dropped;
+        };
+        if marked {
+            self.mark(id, now, monitor);
+        }
+        let (step, run) = match runs_on {
+            true => self.run(step + 1, size, arrival),
+            false => (step, Run::Arrives(link, arrival)),
+        };
+        self.end_run(id, step, run, queue, monitor)
     }
 
     /// [`Self::offer`] for any link.

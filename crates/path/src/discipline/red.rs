@@ -104,7 +104,7 @@ impl RedQueue {
 
     /// Decides about a packet that arrives at `now` (`REDQueue::enque`). The packets admitted before have
     /// been sent by `busy_until`.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn admit(&mut self, packet: Packet, now: Instant, busy_until: Instant) -> Admission {
         let Packet { bytes, ect, .. } = packet;
         let queue = self.queue(now);
@@ -139,7 +139,7 @@ impl RedQueue {
     }
 
     /// Records a packet of `bytes` octets that waits until its transmission begins at `begun`.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn push(&mut self, bytes: u32, begun: Instant) {
         self.waiting.packets.push_back((begun, bytes));
         self.waiting.bytes += u64::from(bytes);

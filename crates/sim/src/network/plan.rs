@@ -100,6 +100,7 @@ impl Network {
             opens: false,
             last: i == last,
             delays: false,
+            queues: false,
             plain: 0,
         };
         self.steps.extend(steps.map(step));
@@ -139,8 +140,9 @@ impl Network {
         }
         for step in &mut self.steps {
             let hop = &self.hops[step.link.0 as usize];
-            let only_delays = hop.link.only_delays() && !hop.watched;
-            step.delays = only_delays && !step.opens && !step.runs_on && !step.exit;
+            let unseen = !hop.watched && !step.opens && !step.exit;
+            step.delays = unseen && hop.link.only_delays() && !step.runs_on;
+            step.queues = unseen && hop.link.only_queues() && !hop.link.is_plain();
         }
         let mut behind = 0;
         for step in self.steps.iter_mut().rev() {
