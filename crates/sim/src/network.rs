@@ -535,8 +535,13 @@ impl Network {
         queue: &mut Queue,
         monitor: &mut impl Monitor,
     ) -> Progress {
-        let packet = &self.packets[id as usize];
-        let (step, run) = self.run(packet.step + 1, packet.size, now);
+        let packet = &mut self.packets[id as usize];
+        let (next, size) = (packet.step + 1, packet.size);
+        if self.steps[next as usize].queues {
+            packet.step = next;
+            return self.offer_to_queue(id, now, queue, monitor);
+        }
+        let (step, run) = self.run(next, size, now);
         self.end_run(id, step, run, queue, monitor)
     }
 
