@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use unruffled_path::{
-    Applies, Direction, Distribution, DropCause, Impairment, Link, LinkConfig, Outcome, Red, Times,
-    Verdict,
+    Applies, Direction, Distribution, DropCause, Fragments, Impairment, Link, LinkConfig,
+    MarkAbove, Outcome, Packet, Red, Times, Verdict,
 };
 use unruffled_units::{Duration, Instant, Rate};
 
@@ -105,6 +105,55 @@ fn only_links_with_other_impairments_than_delays_must_be_offered_packets() {
     assert!(!only_delays(vec![late(0.1), duplicate(0.1)]));
     let red = LinkConfig { red: Some(Red::default()), ..config(Some(4), vec![late(0.1)]) };
     assert!(!link(&red).only_delays());
+}
+
+#[test]
+fn a_packet_that_is_queued_arrives_as_if_it_were_offered() {
+    let red = Red {
+        min: 1.0,
+        max: 4.0,
+        weight: Some(0.1),
+        bytes: false,
+        max_p: 0.2,
+        ecn: true,
+        mark_p: 0.5,
+        ..Red::default()
+    };
+    let marks = MarkAbove::Packets(2);
+    for queue in [
+        LinkConfig { red: Some(red), ..config(Some(12), vec![]) },
+        LinkConfig { mark_above: Some(marks), ..config(Some(12), vec![]) },
+    ] {
+        let mut offered = link(&queue).without_backlog();
+        let mut queued = link(&queue).without_backlog();
+        assert!(queued.only_queues());
+        let (mut dropped, mut marks) = (0, 0);
+        let mut now = 0;
+        for n in 0..2000 {
+            now += [0, 1, 1, 0, 3, 0][n % 6];
+            let bytes = if n % 120 < 20 { [500, 2000, 1000][n % 3] } else { 1000 };
+            let packet = Packet { bytes, direction: Forward, ect: n % 7 < 3, flow: 0 };
+            let outcome = offered.offer_packet(packet, at(now));
+            let expected = match outcome.verdict {
+                Deliver(arrival) => Some((arrival, outcome.marked)),
+                _ => None,
+            };
+            let got = queued.queue(packet, at(now));
+            assert_eq!(got, expected, "packet {n}");
+            dropped += u32::from(got.is_none());
+            marks += u32::from(got.is_some_and(|(_, marked)| marked));
+        }
+        assert!(dropped > 20, "{dropped} packets were dropped");
+        assert!(marks > 50, "{marks} packets were marked");
+    }
+}
+
+#[test]
+fn only_links_on_which_more_happens_than_queueing_must_be_offered_packets() {
+    assert!(link(&config(Some(4), vec![])).only_queues());
+    assert!(!link(&config(Some(4), vec![late(0.1)])).only_queues());
+    let fragments = Some(Fragments { mtu: 500, max_distance: 0 });
+    assert!(!link(&LinkConfig { fragments, ..config(Some(4), vec![]) }).only_queues());
 }
 
 #[test]
