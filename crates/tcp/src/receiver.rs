@@ -252,6 +252,10 @@ impl Receiver {
         if let Some(moderation) = &mut self.moderation {
             moderation.rtt().on_handshake(rtt);
         }
+        if let Some(divisor) = self.special.as_ref().and_then(|special| special.rules.delay_divisor)
+        {
+            self.delay = self.delay.min(rtt / u64::from(divisor.max(1)));
+        }
     }
 
     /// Called when a segment of `len` octets echoes a timestamp that was sent `ago`.

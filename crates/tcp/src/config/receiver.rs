@@ -28,6 +28,15 @@ pub struct ReceiverConfig {
     /// newest that it reported are discarded. None asks for none. For simulation only, with packet
     /// numbers.
     pub acknowledged_ack: Option<u32>,
+    /// Whether packets older than what an acknowledged acknowledgement reported are discarded. Otherwise
+    /// only those that have arrived are forgotten.
+    pub discards_acknowledged: bool,
+    /// Divisor of the round-trip time that bounds the delay of an acknowledgement, besides
+    /// [`Config::delayed_ack`](crate::Config::delayed_ack). The round trip is that of the handshake.
+    pub delay_divisor: Option<u32>,
+    /// Whether a packet is in order if it is the successor of the newest packet that had to be
+    /// acknowledged, rather than of the newest of all.
+    pub order_of_answered: bool,
 }
 
 impl Default for ReceiverConfig {
@@ -41,6 +50,9 @@ impl Default for ReceiverConfig {
             dsack: true,
             ack_every: 2,
             acknowledged_ack: None,
+            discards_acknowledged: true,
+            delay_divisor: None,
+            order_of_answered: false,
         }
     }
 }

@@ -44,13 +44,21 @@ impl Config {
         self.with_packets(None, receiver)
     }
 
-    /// Returns the settings of ngtcp2 0.12.1: an acknowledgement every 2 packets, of 32 ranges out of 1024
-    /// (`lib/ngtcp2_conn.c`, `lib/ngtcp2_acktr.h`).
+    /// Returns the settings of ngtcp2 0.12.1: an acknowledgement every 2 packets, or after an eighth of a
+    /// round trip (`conn_compute_ack_delay` in `lib/ngtcp2_conn.c`), of 32 ranges out of 1024
+    /// (`lib/ngtcp2_acktr.h`). A packet is acknowledged at once if it does not follow the newest one that
+    /// had to be (`pktns_commit_recv_pkt_num`). After three acknowledgements the next asks to be
+    /// acknowledged (`NGTCP2_MAX_NON_ACK_TX_PKT`), and what it reported is forgotten then
+    /// (`acktr_on_ack` in `lib/ngtcp2_acktr.c`).
     #[must_use]
     pub fn as_ngtcp2(self) -> Self {
         let receiver = ReceiverConfig {
             reported_ranges: Some(32),
             kept_ranges: Some(1024),
+            acknowledged_ack: Some(4),
+            discards_acknowledged: false,
+            delay_divisor: Some(8),
+            order_of_answered: true,
             ..ReceiverConfig::default()
         };
         self.with_packets(Some(MAX_ACK_DELAY), receiver)

@@ -31,6 +31,8 @@ pub(super) struct Packets {
     ranges: VecDeque<(u32, u32)>,
     newest: u32,
     newest_at: Instant,
+    /// The newest packet that had to be acknowledged.
+    newest_answered: u32,
     /// Lower numbers are discarded.
     floor: u32,
     /// Numbers that no acknowledgement has reported, in the order of their arrival.
@@ -52,6 +54,7 @@ impl Packets {
             ranges: VecDeque::new(),
             newest: 0,
             newest_at: Instant::ZERO,
+            newest_answered: 0,
             floor: 0,
             unreported: VecDeque::new(),
             reported: [0; REPEATED],
@@ -85,10 +88,14 @@ impl Packets {
         while self.ranges.len() > kept {
             self.ranges.pop_front();
         }
-        self.in_order = number == self.newest + 1;
+        let before = if self.rules.order_of_answered { self.newest_answered } else { self.newest };
+        self.in_order = number == before + 1;
         if number > self.newest {
             self.newest = number;
             self.newest_at = now;
+        }
+        if answered {
+            self.newest_answered = self.newest_answered.max(number);
         }
         if answered && self.reports() {
             self.unreported.push_back(number);
@@ -209,14 +216,22 @@ impl Packets {
             ranges.iter().any(|block| (block.left.0..block.right.0).contains(&number))
         };
         while let Some(at) = self.awaited.iter().rposition(|ping| acknowledged(ping.number)) {
-            self.floor = self.floor.max(self.awaited[at].newest + 1);
+            let floor = self.floor.max(self.awaited[at].newest + 1);
             self.awaited.drain(..=at);
+            self.forget_below(floor);
+            if self.rules.discards_acknowledged {
+                self.floor = floor;
+            }
         }
-        while let Some(first) = self.ranges.front_mut().filter(|first| first.0 < self.floor) {
-            if first.1 <= self.floor {
+    }
+
+    /// Forgets packets with numbers below `floor`.
+    fn forget_below(&mut self, floor: u32) {
+        while let Some(first) = self.ranges.front_mut().filter(|first| first.0 < floor) {
+            if first.1 <= floor {
                 self.ranges.pop_front();
             } else {
-                first.0 = self.floor;
+                first.0 = floor;
             }
         }
     }

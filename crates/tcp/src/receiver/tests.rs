@@ -151,6 +151,22 @@ fn ranges_are_bounded_and_the_furthest_goes_first() {
     assert_eq!((r.next(), r.arrived.has_hole(), r.block_count()), (10 * max + 10, false, 0));
 }
 
+/// 52 ms in the handshake, an eighth of it is 6.5 ms; of 400 ms the maximum of 25 ms remains.
+#[test]
+fn the_delay_may_be_a_part_of_the_round_trip() {
+    for (rtt_ms, micros) in [(52, 6_500), (400, 25_000)] {
+        let config = Config::simulated().with(|c| {
+            c.delayed_ack = Some(Duration::from_millis(25));
+            let rules = ReceiverConfig { delay_divisor: Some(8), ..ReceiverConfig::default() };
+            c.receiver = Some(Box::new(rules));
+        });
+        let mut receiver = Receiver::of(&config);
+        receiver.on_handshake(Duration::from_millis(rtt_ms));
+        receiver.on_segment(0, 1000, false, false, Instant::from_millis(1), &mut ());
+        assert_eq!(receiver.ack_deadline(), Instant::from_nanos(1000 * (1000 + micros)));
+    }
+}
+
 #[test]
 fn the_second_segment_in_order_ends_the_delay_and_a_hole_prevents_it() {
     let mut r = Receiver::new(1 << 20, 1000, Some(Duration::from_millis(100)));

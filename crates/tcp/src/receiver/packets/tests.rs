@@ -117,6 +117,38 @@ fn what_is_older_than_an_acknowledged_acknowledgement_is_discarded() {
     assert_eq!(report(&mut packets).first(), Some(&(10, 10)));
 }
 
+/// As ngtcp2: the ranges that an acknowledged acknowledgement reported are gone, and late packets are not
+/// discarded.
+#[test]
+fn what_an_acknowledged_acknowledgement_reported_may_only_be_forgotten() {
+    let mut packets = receiver(|rules| {
+        rules.acknowledged_ack = Some(1);
+        rules.discards_acknowledged = false;
+    });
+    arrive(&mut packets, [1, 2, 5]);
+    assert!(packets.acknowledgement(Packet::new(1)).is_ping());
+    arrive(&mut packets, [6]);
+    acknowledges(&mut packets, 1);
+    assert_eq!(report(&mut packets), [(6, 6)], "5 and those before are forgotten");
+    assert_eq!(arrive(&mut packets, [4]), [], "it is late");
+    assert_eq!(report(&mut packets), [(6, 6), (4, 4)]);
+}
+
+/// 3 is an acknowledgement without data. Its successor is out of order for a stack that compares with the
+/// newest packet that had to be acknowledged.
+#[test]
+fn order_may_count_packets_that_had_to_be_acknowledged_only() {
+    for (of_answered, expected) in [(false, true), (true, false)] {
+        let mut packets = receiver(|rules| rules.order_of_answered = of_answered);
+        arrive(&mut packets, [1, 2]);
+        packets.arrive(3, false, at(1));
+        packets.arrive(4, true, at(1));
+        assert_eq!(packets.in_order(), expected);
+        packets.arrive(5, true, at(1));
+        assert!(packets.in_order());
+    }
+}
+
 #[test]
 fn the_delay_counts_from_the_newest_packet() {
     let mut packets = receiver(|_| {});
