@@ -477,7 +477,12 @@ impl Receiver {
         match self.packets_mut() {
             Some(packets) if packets.reports() => {
                 let packet = packet.with_ack_delay(packets.ack_delay(now));
-                if data { packet } else { packets.acknowledgement(packet) }
+                if data {
+                    packets.on_data_sent();
+                    packet
+                } else {
+                    packets.acknowledgement(packet)
+                }
             }
             _ => packet,
         }

@@ -253,7 +253,8 @@ impl<O: Observer> Arrival<'_, O> {
 
     /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply." Old
     /// text and an old FIN are reported as duplicates (RFC 2883). The peer's own FIN restarts
-    /// TIME-WAIT.
+    /// TIME-WAIT. Packets with numbers are answered as any other packet: at once or later if they carry data,
+    /// and not at all otherwise (RFC 9000, section 13.2.1).
     fn answer_unacceptable(&mut self, offset: Option<u64>) {
         let len = self.segment.len;
         let fin = self.segment.flags.fin;
@@ -263,8 +264,11 @@ impl<O: Observer> Arrival<'_, O> {
         match offset.filter(old) {
             Some(offset) if numbers > 0 && self.connection.state.is_synchronised() => {
                 self.connection.receiver.on_segment(offset, len, fin, rtx, self.now, self.observer);
-                self.connection.receiver.demand_ack();
+                if !self.connection.receiver.reports_packets() {
+                    self.connection.receiver.demand_ack();
+                }
             }
+            _ if numbers == 0 && self.connection.receiver.reports_packets() => {}
             _ if numbers > 0 => self.connection.receiver.demand_ack(),
             _ => self.challenge(),
         }

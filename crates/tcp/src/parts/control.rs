@@ -8,6 +8,7 @@ pub(crate) mod linux_cubic;
 pub(crate) mod ngtcp2_cubic;
 pub(crate) mod pacing;
 mod probe_rtt;
+pub(crate) mod quiche_cubic;
 pub(crate) mod reno;
 mod sample;
 pub(crate) mod westwood;
@@ -79,6 +80,7 @@ enum Variables {
     Cubic(cubic::State),
     Bbr3(bbr3::Undo),
     Ngtcp2Cubic(ngtcp2_cubic::State),
+    QuicheCubic(quiche_cubic::State),
     Own(Arc<dyn Any + Send + Sync>),
 }
 
@@ -95,7 +97,8 @@ impl Snapshot {
             Variables::None
             | Variables::Cubic(_)
             | Variables::Bbr3(_)
-            | Variables::Ngtcp2Cubic(_) => None,
+            | Variables::Ngtcp2Cubic(_)
+            | Variables::QuicheCubic(_) => None,
         }
     }
 
@@ -105,6 +108,7 @@ impl Snapshot {
         match &mut self.0 {
             Variables::Cubic(state) => state.scale(ratio),
             Variables::Bbr3(undo) => undo.scale(ratio),
+            Variables::QuicheCubic(state) => state.scale(ratio),
             Variables::None | Variables::Ngtcp2Cubic(_) | Variables::Own(_) => {}
         }
     }
@@ -126,6 +130,12 @@ pub trait CongestionControl: core::fmt::Debug + Send {
         let _ = (segments, flow);
     }
 
+    /// Called after [`grow`](Self::grow) with a sample of the rate of delivery, in segments per second, by
+    /// senders that number their packets.
+    fn on_delivery_rate(&mut self, rate: f64, flow: &Flow) {
+        let _ = (rate, flow);
+    }
+
     /// Called when an acknowledgement measures a round-trip time, before
     /// [`grow`](Self::grow). It may end slow start.
     fn on_round_trip(&mut self, sample: &RoundTripSample, window: &mut Window) {
@@ -135,6 +145,14 @@ pub trait CongestionControl: core::fmt::Debug + Send {
     /// Called when `acked` segments were acknowledged cumulatively while the window was full; grows
     /// the window. `counted` of them count (RFC 3465, section 2).
     fn grow(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow);
+
+    /// Called instead of [`grow`](Self::grow) for each acknowledged packet of a sender that numbers its
+    /// packets; `part` is its size as a share of a full one. The default returns false, which has `grow`
+    /// called once for as many packets as make a full one.
+    fn grow_by_packet(&mut self, window: &mut Window, part: f64, flow: &Flow) -> bool {
+        let _ = (window, part, flow);
+        false
+    }
 
     /// Called when new data was acknowledged although the window was not the limit, or when new
     /// data is sent while nothing is in flight.
@@ -293,6 +311,19 @@ impl CongestionControl for AnyControl {
             Self::Bbr(part) => part.grow(window, acked, counted, flow),
             Self::Bbr3(part) => part.grow(window, acked, counted, flow),
             Self::Own(part) => part.grow(window, acked, counted, flow),
+        }
+    }
+
+    fn on_delivery_rate(&mut self, rate: f64, flow: &Flow) {
+        if let Self::Own(control) = self {
+            control.on_delivery_rate(rate, flow);
+        }
+    }
+
+    fn grow_by_packet(&mut self, window: &mut Window, part: f64, flow: &Flow) -> bool {
+        match self {
+            Self::Own(control) => control.grow_by_packet(window, part, flow),
+            _ => false,
         }
     }
 

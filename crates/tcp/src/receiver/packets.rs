@@ -209,6 +209,11 @@ impl Packets {
         packet.with_ping()
     }
 
+    /// Records that data is sent, which asks to be acknowledged as well.
+    pub(super) fn on_data_sent(&mut self) {
+        self.acknowledgements = 0;
+    }
+
     /// Takes the ranges that the peer acknowledges. Packets older than the newest that an acknowledged
     /// acknowledgement reported are discarded from now on.
     pub(super) fn on_acknowledged(&mut self, ranges: &[SackBlock]) {

@@ -10,6 +10,7 @@
 
 mod again;
 mod cuts;
+mod rate;
 mod sent;
 mod settings;
 
@@ -30,6 +31,7 @@ use crate::parts::detect::{Detector, LossDetector, Rule, SpuriousLoss, View};
 use crate::parts::respond::packets::{Restoration, Undo};
 use again::Again;
 use cuts::{Cuts, Prior};
+use rate::Rate;
 use sent::{Sent, SentPackets};
 
 /// Maximum of a receiver's delay of an acknowledgement (max_ack_delay; RFC 9000, section 18.2).
@@ -77,6 +79,7 @@ pub(crate) struct Quic {
     burst: Burst,
     /// Packets that proportional rate reduction permits beyond the window, for stacks that have it.
     prr: Prr,
+    rate: Rate,
     /// Parts of packets acknowledged since the window last grew.
     counted: f64,
     /// Unused, but retransmissions are recorded in one.
@@ -149,6 +152,7 @@ impl Quic {
             probes: 0,
             burst: Burst::default(),
             prr: Prr::default(),
+            rate: Rate::default(),
             counted: 0.0,
             ledger: Ledger::default(),
             marks: Marks::default(),
@@ -220,7 +224,7 @@ impl Quic {
 
     /// Returns whether bursts are followed by pauses.
     pub(super) fn paces(&self) -> bool {
-        self.rules.paces
+        self.rules.paces.is_some()
     }
 
     /// Returns when pacing permits what it holds back; the maximum if it holds nothing back.
@@ -233,7 +237,7 @@ impl Quic {
             now,
             cwnd: self.window.cwnd,
             slow_start: self.window.slow_start(),
-            flight: self.sent.in_flight(),
+            flight: (f64::from(self.sent.in_flight()) * self.rules.share) as u32,
             sacked: stream.board.sacked(),
             srtt: stream.round_trips.srtt(),
             latest_rtt: stream.round_trips.latest(),
@@ -294,6 +298,7 @@ impl Quic {
             self.undo(now, observer);
         }
         self.grow(stream, flight_before, ack.ece, now);
+        self.sample_rate(stream, now);
         if ack.ece {
             self.on_echo(stream, now, observer);
         }
@@ -376,12 +381,33 @@ impl Quic {
         for packet in self.acked.iter().chain(&self.spurious) {
             self.blocks.push((packet.start, packet.start + u64::from(packet.len)));
         }
+        let una = if self.rules.cancels { self.known_una(stream, ack) } else { ack.una };
         let blocks = &self.blocks;
-        let read = stream.acknowledge(&Ack { blocks, dsack: None, ..*ack }, now, |_| None);
+        let read = stream.acknowledge(&Ack { una, blocks, dsack: None, ..*ack }, now, |_| None);
         if read.advanced {
             stream.round_trips.on_progress(self.window.cwnd);
         }
         stream.expire_retransmissions(now, |_| Duration::ZERO);
+    }
+
+    /// Returns the end of what is known to have arrived in order. A QUIC acknowledgement reports packets, so
+    /// that the data of one that is forgotten has to be sent again although it has arrived.
+    fn known_una(&self, stream: &Stream, ack: &Ack<'_>) -> u64 {
+        if ack.packets.is_empty() {
+            return ack.una;
+        }
+        let board = &stream.board;
+        let mut una = stream.una();
+        for segment in board.first()..board.end() {
+            let &Entry { start, len, .. } = board.entry(segment);
+            let end = start + u64::from(len);
+            let reported = |&(left, right): &(u64, u64)| left <= start && end <= right;
+            if !board.is_delivered(segment) && !self.blocks.iter().any(reported) {
+                break;
+            }
+            una = end;
+        }
+        una
     }
 
     /// Takes a round-trip time. The receiver's delay counts in latest_rtt alone, unless the rest would be
@@ -477,6 +503,7 @@ impl Quic {
         let limit = self.memory_limit(&rule);
         let mut run: Option<(Sent, Sent)> = None;
         let mut persistent = false;
+        let lost = self.cuts.lost();
         let period = Self::probe_timeout(stream) * PERSISTENT;
         while let Some(packet) = self.sent.first_in_flight() {
             if packet.number > self.largest {
@@ -489,7 +516,7 @@ impl Quic {
                 break;
             }
             if !self.cuts.covers(packet.number) {
-                self.reduce(stream, flight, now, observer);
+                self.reduce(stream, flight, lost, now, observer);
             }
             self.cuts.count(packet.number);
             self.sent.lose(packet.number, self.cuts.id(), limit, now);
@@ -528,10 +555,17 @@ impl Quic {
     }
 
     /// Reduces the window once for the packets sent so far.
-    fn reduce(&mut self, stream: &Stream, flight: f64, now: Instant, observer: &mut impl Observer) {
+    fn reduce(
+        &mut self,
+        stream: &Stream,
+        flight: f64,
+        lost: u32,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
         observer.on_event(now, &Event::FastRetransmit);
         let (window, control) = (self.window, self.control.snapshot());
-        self.cuts.begin(&self.restoration, stream.last_packet(), window, control);
+        self.cuts.begin(&self.restoration, stream.last_packet(), lost, window, control, now);
         self.shrink_window(stream, flight, now);
         self.marks.on_loss(stream.nxt());
         self.phase = Phase::Recovery { point: stream.nxt(), partial: false };
@@ -584,13 +618,30 @@ impl Quic {
                 continue;
             }
             flow.flight = self.window.cwnd;
+            let part = self.part(stream, packet.len.into(), 1);
+            if self.control.grow_by_packet(&mut self.window, part, &flow) {
+                self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
+                continue;
+            }
             // Octets count (section 7.3): of packets that are cut, only full ones in sum.
-            self.counted += self.part(stream, packet.len.into(), 1);
+            self.counted += part;
             if self.counted >= 1.0 {
                 self.counted -= 1.0;
                 self.control.grow(&mut self.window, 1, 1, &flow);
             }
             self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
+        }
+    }
+
+    /// Passes the rate of delivery to the control.
+    fn sample_rate(&mut self, stream: &Stream, now: Instant) {
+        let Self { spurious, acked, rate, .. } = self;
+        for packet in spurious.iter().chain(acked.iter()) {
+            rate.on_acknowledged(&packet.before, packet.len, packet.sent, now);
+        }
+        if let Some(octets) = rate.sample(stream.min_rtt()) {
+            let segments = octets * self.rules.share / f64::from(stream.mss());
+            self.control.on_delivery_rate(segments, &self.flow(stream, now));
         }
     }
 
@@ -604,7 +655,7 @@ impl Quic {
         *delivered += part;
         let ssthresh = self.window.ssthresh;
         self.prr.more = if pipe > ssthresh {
-            if *flight > 0.0 { (*delivered * ssthresh / *flight).ceil() - *out } else { 0.0 }
+            if *flight > 0.0 { *delivered * ssthresh / *flight - *out } else { 0.0 }
         } else {
             (ssthresh - pipe).min((*delivered - *out).max(part) + 1.0)
         }
@@ -666,7 +717,10 @@ impl Quic {
             self.probe(stream, now)?
         } else {
             let room = self.room(stream)?;
-            self.burst.waits = self.rules.paces && now < self.burst.next && now != self.burst.at;
+            self.burst.waits = self
+                .rules
+                .paces
+                .is_some_and(|early| now + early < self.burst.next && now != self.burst.at);
             if self.burst.waits {
                 return None;
             }
@@ -682,11 +736,13 @@ impl Quic {
 
     /// Counts a packet of a burst.
     fn pace(&mut self, stream: &Stream, now: Instant) {
-        let Some(srtt) = stream.round_trips.srtt().filter(|_| self.rules.paces) else { return };
+        let Some(srtt) = stream.round_trips.srtt().filter(|_| self.rules.paces.is_some()) else {
+            return;
+        };
         if self.burst.at != now {
             self.burst = Burst { at: now, ..Burst::default() };
         }
-        self.burst.packets += 1.0;
+        self.burst.packets += self.rules.share;
         self.burst.next = now + srtt.mul_f64(self.burst.packets / (PACING_GAIN * self.window.cwnd));
     }
 
@@ -697,7 +753,7 @@ impl Quic {
             Room::Any => 0.0,
         };
         let full = f64::from(stream.mss()) + header;
-        (octets as f64 + f64::from(packets) * header) / full
+        (octets as f64 + f64::from(packets) * header) * self.rules.share / full
     }
 
     /// Returns what is in flight as a number of full packets.
@@ -721,7 +777,11 @@ impl Quic {
     fn on_sent(&mut self, stream: &Stream, carried: Carried, now: Instant) {
         let number = stream.last_packet();
         let Carried { segment, start, len } = carried;
-        self.sent.push(Sent { number, segment, start, len, sent: now, cut: None });
+        let before = self.rate.on_sent(self.sent.in_flight() == 0, now);
+        self.sent.push(Sent { number, segment, start, len, sent: now, before, cut: None });
+        if self.rules.recovers_by_time {
+            self.cuts.on_sent(number, now);
+        }
         self.last_sent = now;
         self.arm(stream, now);
     }

@@ -2,10 +2,12 @@
 //! row.
 
 use super::row::{Host, Kinds, QuicKinds, Row};
+use unruffled_units::Duration;
+
 use crate::Config;
-use crate::parts::control::cubic::QUICHE_CUBIC;
 use crate::parts::control::linux_cubic::LINUX_CUBIC;
 use crate::parts::control::ngtcp2_cubic::NGTCP2_CUBIC;
+use crate::parts::control::quiche_cubic::QUICHE_CUBIC;
 use crate::parts::control::reno;
 use crate::parts::control::westwood::WESTWOOD;
 use crate::parts::detect::avg_dev::AVG_DEV;
@@ -78,9 +80,11 @@ const QUICHE: QuicKinds = QuicKinds {
         prr: true,
         cancels: false,
         persistent_congestion: false,
-        paces: false,
+        recovers_by_time: true,
+        paces: None,
+        share: 1.0,
         grows_unused: true,
-        room: quic::Room::Cut { header: 43, least: 48 },
+        room: quic::Room::Cut { header: 47, least: 48 },
     },
     ends: Config::as_quiche,
 };
@@ -94,7 +98,9 @@ const NGTCP2: QuicKinds = QuicKinds {
         prr: false,
         cancels: true,
         persistent_congestion: true,
-        paces: true,
+        recovers_by_time: true,
+        paces: Some(Duration::from_millis(1)),
+        share: 1444.0 / 1452.0,
         grows_unused: true,
         room: quic::Room::Any,
     },
@@ -110,7 +116,9 @@ const QUIC_GO: QuicKinds = QuicKinds {
         prr: false,
         cancels: false,
         persistent_congestion: false,
-        paces: false,
+        recovers_by_time: false,
+        paces: None,
+        share: 1.0,
         grows_unused: false,
         room: quic::Room::Any,
     },

@@ -36,14 +36,6 @@ pub(crate) const CUBIC: Kind<AnyControl> = Kind::new::<Settings>("cubic", |value
     maker(values, |settings: Settings, _| AnyControl::Cubic(Cubic::new(settings.c, settings.beta)))
 });
 
-/// CUBIC as quiche 0.30.0 has it (`congestion/cubic.rs`): an undo restores W_max, K and the epoch, but not
-/// W_est, which stays what the reduction left. So a window that was restored does not grow as Reno's.
-pub(crate) const QUICHE_CUBIC: Kind<AnyControl> = Kind::new::<Settings>("cubic", |values| {
-    maker(values, |Settings { c, beta }: Settings, _| {
-        AnyControl::Own(Box::new(QuicheCubic(Cubic::new(c, beta))))
-    })
-});
-
 /// Variables of section 4.1.2, which section 4.9.2 saves. Windows are in segments, times in
 /// seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -196,44 +188,6 @@ impl CongestionControl for Cubic {
     }
 }
 
-/// CUBIC whose undo leaves W_est as it is.
-#[derive(Debug)]
-struct QuicheCubic(Cubic);
-
-impl CongestionControl for QuicheCubic {
-    fn about(&self) -> Cow<'static, str> {
-        "CUBIC, quiche's".into()
-    }
-
-    fn grow(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow) {
-        self.0.grow(window, acked, counted, flow);
-    }
-
-    fn on_limited(&mut self, flow: &Flow) {
-        self.0.on_limited(flow);
-    }
-
-    fn on_loss(&mut self, window: &Window, timeout: bool, flow: &Flow) -> f64 {
-        self.0.on_loss(window, timeout, flow)
-    }
-
-    fn on_smaller_segments(&mut self, ratio: f64) {
-        self.0.on_smaller_segments(ratio);
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        self.0.snapshot()
-    }
-
-    fn on_undo(&mut self, window: &Window, saved: &Snapshot) {
-        let w_est = self.0.state.stage.map_or(window.cwnd, |stage| stage.w_est);
-        self.0.on_undo(window, saved);
-        if let Some(stage) = &mut self.0.state.stage {
-            stage.w_est = w_est;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use unruffled_units::Duration;
@@ -312,21 +266,6 @@ mod tests {
         // target = W_cubic(6.1) = 0.4·1.8828³ + 100 = 102.6699: + (102.6699 − 101)/101 = 0.01653.
         cubic.grow(&mut window, 1, 1, &flow(7.0, 101.0));
         near(window.cwnd, 101.0165);
-    }
-
-    #[test]
-    fn quiche_restores_the_curve_and_not_the_estimate() {
-        let (mut cubic, mut window) = after_a_loss_at_100();
-        cubic.grow(&mut window, 1, 1, &flow(1.0, 70.0));
-        cubic.grow(&mut window, 50, 50, &flow(2.0, 70.0));
-        let (saved, before) = (cubic.snapshot(), stage(&cubic));
-        let mut quiche = QuicheCubic(cubic);
-        window.cwnd = quiche.on_loss(&window, false, &flow(2.1, window.cwnd));
-        quiche.on_undo(&window, &saved);
-        let after = stage(&quiche.0);
-        assert_eq!((after.epoch, after.k), (before.epoch, before.k));
-        assert_eq!(after.w_est, window.cwnd, "what the reduction left");
-        assert!(after.w_est < before.w_est);
     }
 
     #[test]

@@ -67,14 +67,15 @@ struct Round {
 struct Ngtcp2Cubic {
     state: State,
     round: Round,
-    /// Segments delivered since `counted_from`, and the maximum per minimum round trip so far.
-    counted: u32,
-    counted_from: Instant,
-    max_product: f64,
+    /// The highest rate of delivery so far, in segments per second.
+    max_rate: f64,
+    /// What limits the window, from the first rate on (`target_cwnd`).
+    most: Option<f64>,
 }
 
 impl Ngtcp2Cubic {
-    fn avoid_congestion(&mut self, window: &mut Window, flow: &Flow) {
+    /// Grows the window by a packet that is this part of a full one.
+    fn avoid_congestion(&mut self, window: &mut Window, part: f64, flow: &Flow) {
         let cwnd = window.cwnd;
         let w_last_max = self.state.w_last_max;
         let stage = self.state.stage.get_or_insert_with(|| {
@@ -88,7 +89,7 @@ impl Ngtcp2Cubic {
         let ahead = age + flow.srtt.unwrap_or_default().as_secs_f64();
         let target = (present.max(0.0) * ahead).clamp(cwnd, 1.5 * cwnd);
         let cubic = if target > cwnd { (target - cwnd) / cwnd } else { IDLE_GROWTH / cwnd };
-        stage.w_tcp += 1.0 / cwnd;
+        stage.w_tcp += part / cwnd;
         let reno = ((stage.w_tcp - cwnd) / cwnd).max(0.0);
         window.cwnd += cubic.max(reno);
     }
@@ -99,16 +100,11 @@ impl CongestionControl for Ngtcp2Cubic {
         "CUBIC, ngtcp2's".into()
     }
 
-    fn on_delivered(&mut self, segments: u32, flow: &Flow) {
+    fn on_delivery_rate(&mut self, rate: f64, flow: &Flow) {
         let Some(min_rtt) = flow.min_rtt else { return };
-        self.counted += segments;
-        let elapsed = flow.now.since(self.counted_from);
-        if elapsed >= min_rtt {
-            let product = f64::from(self.counted) * min_rtt.as_secs_f64() / elapsed.as_secs_f64();
-            self.max_product = self.max_product.max(product);
-            self.counted = 0;
-            self.counted_from = flow.now;
-        }
+        self.max_rate = self.max_rate.max(rate);
+        let product = self.max_rate * min_rtt.as_secs_f64();
+        self.most = Some(MAX_PRODUCTS * product.max(INITIAL_WINDOW));
     }
 
     fn on_round_trip(&mut self, sample: &RoundTripSample, window: &mut Window) {
@@ -128,17 +124,21 @@ impl CongestionControl for Ngtcp2Cubic {
         }
     }
 
+    fn grow_by_packet(&mut self, window: &mut Window, part: f64, flow: &Flow) -> bool {
+        if self.most.is_some_and(|most| window.cwnd > most) {
+            return true;
+        }
+        if window.slow_start() {
+            window.cwnd += part;
+        } else {
+            self.avoid_congestion(window, part, flow);
+        }
+        true
+    }
+
     fn grow(&mut self, window: &mut Window, acked: u32, _counted: u32, flow: &Flow) {
-        let most = MAX_PRODUCTS * self.max_product.max(INITIAL_WINDOW);
         for _ in 0..acked {
-            if self.max_product > 0.0 && window.cwnd > most {
-                return;
-            }
-            if window.slow_start() {
-                window.cwnd += 1.0;
-            } else {
-                self.avoid_congestion(window, flow);
-            }
+            self.grow_by_packet(window, 1.0, flow);
         }
     }
 
@@ -162,7 +162,8 @@ impl CongestionControl for Ngtcp2Cubic {
 
     fn on_smaller_segments(&mut self, ratio: f64) {
         self.state = State { w_last_max: self.state.w_last_max * ratio, stage: None };
-        self.max_product *= ratio;
+        self.max_rate *= ratio;
+        self.most = self.most.map(|most| most * ratio);
     }
 }
 
@@ -220,8 +221,9 @@ mod tests {
     #[test]
     fn the_window_stops_at_2_89_products_of_rate_and_round_trip() {
         let mut cubic = Ngtcp2Cubic::default();
-        // 40 packets in 100 ms: the product is 40 packets, the maximum 115.6.
-        cubic.on_delivered(40, &flow(100));
+        // 400 packets per second and 100 ms: the product is 40 packets, the maximum 115.6.
+        cubic.on_delivery_rate(400.0, &flow(100));
+        cubic.on_delivery_rate(300.0, &flow(150));
         let mut window = Window { cwnd: 115.0, ssthresh: f64::INFINITY };
         cubic.grow(&mut window, 5, 5, &flow(200));
         assert_eq!(window.cwnd, 116.0);

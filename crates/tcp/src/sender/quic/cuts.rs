@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use unruffled_units::Instant;
+
 use crate::parts::control::{Snapshot, Window};
 use crate::parts::respond::packets::{Restoration, Undo};
 
@@ -33,6 +35,8 @@ struct Cut {
 pub(super) struct Cuts {
     /// Losses of packets up to this number belong to the latest reduction.
     boundary: u32,
+    /// When the latest reduction began.
+    at: Instant,
     prior: Option<Prior>,
     /// Losses of the latest reduction that have not proved spurious; the window is restored when there are
     /// none.
@@ -54,15 +58,19 @@ impl Cuts {
         number <= self.boundary
     }
 
-    /// Begins a reduction when the last packet sent is `last`, with the state before it.
+    /// Begins a reduction at `now`, when the last packet sent is `last`, with the state before it. `lost`
+    /// packets had been deemed lost before the losses that brought it to light.
     pub(super) fn begin(
         &mut self,
         rules: &Restoration,
         last: u32,
+        lost: u32,
         window: Window,
         control: Snapshot,
+        now: Instant,
     ) {
-        let prior = Prior { window, control, boundary: self.boundary, lost: self.lost };
+        self.at = now;
+        let prior = Prior { window, control, boundary: self.boundary, lost };
         let larger = self.prior.as_ref().is_none_or(|prior| prior.window.cwnd < window.cwnd);
         // ngtcp2 keeps the state with the largest window.
         if rules.undo != Undo::NoneLost || larger {
@@ -75,6 +83,20 @@ impl Cuts {
             self.counted.pop_front();
         }
         self.counted.push_back(Cut { id: self.id, lost: 0, spurious: 0 });
+    }
+
+    /// Records that packet `number` is sent at `now`. Packets that leave at the instant of a reduction belong
+    /// to it for stacks that compare times (RFC 9002, appendix B.5: "sent_time <=
+    /// congestion_recovery_start_time").
+    pub(super) fn on_sent(&mut self, number: u32, now: Instant) {
+        if now == self.at && self.boundary > 0 && self.boundary + 1 == number {
+            self.boundary = number;
+        }
+    }
+
+    /// Returns the number of packets deemed lost so far.
+    pub(super) fn lost(&self) -> u32 {
+        self.lost
     }
 
     /// Counts the loss of packet `number` for the latest reduction.
@@ -170,9 +192,12 @@ mod tests {
         Window { cwnd, ssthresh: 10.0 }
     }
 
-    /// Begins a reduction when packet `last` was sent last, and counts these losses.
+    const AT: Instant = Instant::from_millis(100);
+
+    /// Begins a reduction at [`AT`] when packet `last` was sent last, and counts these losses.
     fn cut(cuts: &mut Cuts, rules: &Restoration, last: u32, cwnd: f64, lost: &[u32]) {
-        cuts.begin(rules, last, window(cwnd), Snapshot::default());
+        let before = cuts.lost();
+        cuts.begin(rules, last, before, window(cwnd), Snapshot::default(), AT);
         lost.iter().for_each(|&number| cuts.count(number));
     }
 
@@ -212,7 +237,7 @@ mod tests {
         let rules = rules(&packets::QUICHE);
         let mut cuts = Cuts::default();
         let slow_start = Window { cwnd: 20.0, ssthresh: f64::INFINITY };
-        cuts.begin(&rules, 50, slow_start, Snapshot::default());
+        cuts.begin(&rules, 50, 0, slow_start, Snapshot::default(), AT);
         assert!(cuts.roll_back(window(14.0)).is_none());
         cut(&mut cuts, &rules, 80, 16.0, &[70]);
         assert!(cuts.roll_back(window(16.0)).is_none());
@@ -229,6 +254,29 @@ mod tests {
         assert!(cuts.is_small(&rules, 28.0));
         cuts.count(25);
         assert!(!cuts.is_small(&rules, 28.0));
+    }
+
+    /// Packet 20 belonged to the reduction before, and was found to be lost together with 21.
+    #[test]
+    fn losses_found_together_with_the_one_that_reduces_count() {
+        let rules = rules(&packets::QUICHE);
+        let mut cuts = Cuts::default();
+        let before = cuts.lost();
+        cuts.count(20);
+        cuts.begin(&rules, 50, before, window(10.0), Snapshot::default(), AT);
+        cuts.count(21);
+        assert!(!cuts.is_small(&rules, 7.0), "two losses");
+    }
+
+    #[test]
+    fn packets_of_the_instant_of_a_reduction_belong_to_it() {
+        let rules = rules(&packets::QUICHE);
+        let mut cuts = Cuts::default();
+        cut(&mut cuts, &rules, 50, 40.0, &[21]);
+        cuts.on_sent(51, AT);
+        cuts.on_sent(52, AT);
+        cuts.on_sent(53, Instant::from_millis(101));
+        assert!(cuts.covers(52) && !cuts.covers(53));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use unruffled_units::Instant;
 
+use super::rate::Before;
 use crate::sender::numbers::SegNo;
 
 /// What is known of a packet.
@@ -33,6 +34,7 @@ struct Entry {
     start: u64,
     len: u32,
     sent: Instant,
+    before: Before,
     fate: Fate,
 }
 
@@ -45,6 +47,8 @@ pub(super) struct Sent {
     pub(super) start: u64,
     pub(super) len: u32,
     pub(super) sent: Instant,
+    /// What was known of the rate when it was sent.
+    pub(super) before: Before,
     /// The reduction under which it was deemed lost, if it was.
     pub(super) cut: Option<u32>,
 }
@@ -95,8 +99,9 @@ impl SentPackets {
 
     /// Adds a packet in flight, whose number is higher than those of all before.
     pub(super) fn push(&mut self, packet: Sent) {
-        let Sent { number, segment, start, len, sent, .. } = packet;
-        let entry = Entry { number, skip: 0, segment, start, len, sent, fate: Fate::InFlight };
+        let Sent { number, segment, start, len, sent, before, .. } = packet;
+        let fate = Fate::InFlight;
+        let entry = Entry { number, skip: 0, segment, start, len, sent, before, fate };
         crate::ring::push(&mut self.entries, entry);
         self.in_flight += 1;
         self.octets_in_flight += u64::from(len);
@@ -233,12 +238,12 @@ impl SentPackets {
 
 impl Entry {
     fn described(&self) -> Sent {
-        let Self { number, segment, start, len, sent, fate, .. } = *self;
+        let Self { number, segment, start, len, sent, before, fate, .. } = *self;
         let cut = match fate {
             Fate::Lost { cut, .. } => Some(cut),
             Fate::InFlight | Fate::Done => None,
         };
-        Sent { number, segment, start, len, sent, cut }
+        Sent { number, segment, start, len, sent, before, cut }
     }
 }
 
@@ -256,7 +261,8 @@ mod tests {
         for number in 1..=6 {
             let segment = u64::from(number) - 1;
             let (start, sent_at) = (1000 * segment, at(number.into()));
-            sent.push(Sent { number, segment, start, len: 1000, sent: sent_at, cut: None });
+            let before = Before::default();
+            sent.push(Sent { number, segment, start, len: 1000, sent: sent_at, before, cut: None });
         }
         sent
     }

@@ -1,5 +1,7 @@
 //! The parts of a QUIC stack, and the rules of its recovery that are no part's.
 
+use unruffled_units::Duration;
+
 use crate::Config;
 use crate::parts::Maker;
 use crate::parts::control::{AnyControl, CongestionControl};
@@ -15,12 +17,17 @@ pub(crate) struct Recovery {
     pub(crate) prr: bool,
     /// Whether losses over a long time end in the minimum window (RFC 9002, section 7.6).
     pub(crate) persistent_congestion: bool,
+    /// Whether packets that leave at the instant of a reduction belong to it.
+    pub(crate) recovers_by_time: bool,
     /// Whether the data of a packet that was deemed lost is not sent again if that packet is acknowledged
     /// first.
     pub(crate) cancels: bool,
-    /// Whether a burst is followed by a pause, of the time that it takes at 5/4 of the window in a round trip
-    /// (RFC 9002, section 7.7).
-    pub(crate) paces: bool,
+    /// Present if a burst is followed by a pause, of the time that it takes at 5/4 of the window in a round
+    /// trip (RFC 9002, section 7.7): how long before its end the next burst may leave, if there is another
+    /// reason to act then.
+    pub(crate) paces: Option<Duration>,
+    /// A full packet as a share of the unit in which the window is counted.
+    pub(crate) share: f64,
     /// Whether the window grows although it is not full.
     pub(crate) grows_unused: bool,
     /// When a packet may leave.
