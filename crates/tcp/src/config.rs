@@ -186,6 +186,9 @@ pub struct Config {
     pub pacing: bool,
     /// Whether a small segment waits while data is unacknowledged (Nagle; RFC 9293, section 3.7.4).
     pub nagle: bool,
+    /// Multiples of this many octets of the stream at which a segment ends, as those of the end of a ring
+    /// buffer from which segments are sent.
+    pub ring: Option<core::num::NonZeroU32>,
     /// Maximum time for which an acknowledgement waits for a second segment. None sends each at once.
     pub delayed_ack: Option<Duration>,
     /// What the receiver keeps, reports and discards. None follows the RFCs, as
@@ -253,6 +256,7 @@ impl Config {
             ns2: Ns2Compat::default(),
             pacing: false,
             nagle: false,
+            ring: None,
             delayed_ack: None,
             receiver: None,
             receive_buffer: 4 << 20,
@@ -286,6 +290,7 @@ impl Config {
             },
             rto: RtoConfig { segments_per_ack: 2, ..simulated.rto },
             nagle: true,
+            ring: None,
             delayed_ack: Some(Duration::from_millis(40)),
             receive_buffer: 6 << 20,
             initial_receive_buffer: Some(64 << 10),

@@ -54,12 +54,14 @@ struct Special {
     rules: ReceiverConfig,
     /// Packet numbers that have arrived, if packets are numbered.
     packets: Option<Box<Packets>>,
+    /// Octets that the application reads once the acknowledgement has left that is due.
+    reads: u64,
 }
 
 impl Special {
     fn of(config: &Config) -> Option<Box<Self>> {
         let rules = *config.receiver.as_deref()?;
-        Some(Box::new(Self { rules, packets: Packets::of(rules).map(Box::new) }))
+        Some(Box::new(Self { rules, packets: Packets::of(rules).map(Box::new), reads: 0 }))
     }
 
     /// Returns whether a packet counts as one in order, and how many of those an acknowledgement covers.
@@ -205,13 +207,22 @@ impl Receiver {
 
     /// Returns how many octets in order the application has not read.
     pub(crate) fn readable(&self) -> u64 {
-        self.data_end() - self.window.taken()
+        let reads = self.special.as_ref().map_or(0, |special| special.reads);
+        self.data_end() - self.window.taken() - reads
     }
 
     /// Records that the application read `octets`. A window update is due if that opens the window
     /// enough.
     pub(crate) fn read(&mut self, octets: u64) {
-        self.window.take(octets.min(self.readable()));
+        let octets = octets.min(self.readable());
+        if self.ack_due
+            && let Some(special) = &mut self.special
+            && special.rules.acknowledges_unread
+        {
+            special.reads += octets;
+            return;
+        }
+        self.window.take(octets);
         let left = self.readable();
         if let Some(moderation) = &mut self.moderation {
             moderation.on_read(self.window.taken(), left);
@@ -538,6 +549,10 @@ impl Receiver {
         if whole {
             self.ack_due = false;
             self.arrived.clear_duplicate();
+            let special = self.special.as_mut().filter(|special| special.reads > 0);
+            if let Some(octets) = special.map(|special| std::mem::take(&mut special.reads)) {
+                self.read(octets);
+            }
         }
     }
 }

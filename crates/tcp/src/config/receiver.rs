@@ -34,6 +34,9 @@ pub struct ReceiverConfig {
     /// Divisor of the round-trip time that bounds the delay of an acknowledgement, besides
     /// [`Config::delayed_ack`](crate::Config::delayed_ack). The round trip is that of the handshake.
     pub delay_divisor: Option<u32>,
+    /// Whether an acknowledgement that is due leaves before the application reads what it acknowledges, so
+    /// that its window is smaller by that.
+    pub acknowledges_unread: bool,
     /// Whether a packet is in order if it is the successor of the newest packet that had to be
     /// acknowledged, rather than of the newest of all.
     pub order_of_answered: bool,
@@ -52,6 +55,7 @@ impl Default for ReceiverConfig {
             acknowledged_ack: None,
             discards_acknowledged: true,
             delay_divisor: None,
+            acknowledges_unread: false,
             order_of_answered: false,
         }
     }

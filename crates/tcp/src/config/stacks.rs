@@ -104,12 +104,14 @@ impl Config {
                 reported_ranges: Some(1),
                 islands: Some(4),
                 dsack: false,
+                acknowledges_unread: true,
                 ..ReceiverConfig::default()
             }));
             c.delayed_ack = Some(SMOLTCP_DELAYED_ACK);
             c.receive_buffer = SMOLTCP_BUFFER;
             c.initial_receive_buffer = None;
             c.rto.min = SMOLTCP_MIN_RTO;
+            c.ring = core::num::NonZeroU32::new(SMOLTCP_BUFFER as u32);
         })
     }
 }

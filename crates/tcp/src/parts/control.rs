@@ -163,6 +163,12 @@ pub trait CongestionControl: core::fmt::Debug + Send {
     /// Called when a loss was detected, by a timeout if `timeout`; returns the new ssthresh.
     fn on_loss(&mut self, window: &Window, timeout: bool, flow: &Flow) -> f64;
 
+    /// Returns whether the window limits what is in flight. If it does not, a retransmission timeout sends
+    /// everything again at once, and three duplicates are a loss at any time.
+    fn limits(&self) -> bool {
+        true
+    }
+
     /// Called for each acknowledgement with ECE, which delivered `segments`, before
     /// [`Self::on_ecn`]. The feedback of RFC 3168 does not show which of them were marked, and it is
     /// repeated until a segment with CWR reaches the receiver.
@@ -311,6 +317,13 @@ impl CongestionControl for AnyControl {
             Self::Bbr(part) => part.grow(window, acked, counted, flow),
             Self::Bbr3(part) => part.grow(window, acked, counted, flow),
             Self::Own(part) => part.grow(window, acked, counted, flow),
+        }
+    }
+
+    fn limits(&self) -> bool {
+        match self {
+            Self::Own(control) => control.limits(),
+            _ => true,
         }
     }
 

@@ -151,6 +151,36 @@ fn ranges_are_bounded_and_the_furthest_goes_first() {
     assert_eq!((r.next(), r.arrived.has_hole(), r.block_count()), (10 * max + 10, false, 0));
 }
 
+/// As smoltcp: the acknowledgement of the second segment leaves before the application reads it. The window
+/// of 10,000 octets is smaller by 1000, since the first segment was read before the second arrived. That of a
+/// segment out of order is whole again, and a duplicate must not change the window.
+#[test]
+fn an_acknowledgement_may_leave_before_the_application_reads() {
+    let config = Config::simulated().with(|c| {
+        c.mss = 1000;
+        c.receive_buffer = 10_000;
+        c.initial_receive_buffer = None;
+        c.delayed_ack = Some(Duration::from_millis(10));
+        let rules = ReceiverConfig { acknowledges_unread: true, ..ReceiverConfig::default() };
+        c.receiver = Some(Box::new(rules));
+    });
+    let mut r = Receiver::of(&config);
+    r.without_scale();
+    let mut gets = |offset: u64| {
+        r.on_segment(offset, 1000, false, false, Instant::ZERO, &mut ());
+        r.read(r.readable());
+        let window = r.ack_due().then(|| r.advertise());
+        if window.is_some() {
+            r.acknowledged(true);
+        }
+        (window, r.readable())
+    };
+    assert_eq!(gets(0), (None, 0));
+    assert_eq!(gets(1000), (Some(9000), 0));
+    assert_eq!(gets(3000), (Some(10_000), 0), "nothing was left to read");
+    assert_eq!(gets(2000), (Some(8000), 0), "the hole and what was behind it");
+}
+
 /// 52 ms in the handshake, an eighth of it is 6.5 ms; of 400 ms the maximum of 25 ms remains.
 #[test]
 fn the_delay_may_be_a_part_of_the_round_trip() {

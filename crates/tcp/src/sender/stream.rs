@@ -83,7 +83,7 @@ impl Stream {
             nxt: 0,
             written: 0,
             finished: false,
-            flow_control: FlowControl::new(config.nagle),
+            flow_control: FlowControl::new(config.nagle, config.ring),
             mss: config.mss,
             packets: 0,
             round_trips: RoundTrips::new(config, timer),

@@ -70,6 +70,10 @@ impl CongestionControl for NoControl {
     fn on_loss(&mut self, _window: &Window, _timeout: bool, _flow: &Flow) -> f64 {
         NO_LIMIT
     }
+
+    fn limits(&self) -> bool {
+        false
+    }
 }
 
 /// Additive increase, and a multiplicative decrease of the window by another factor than a half.

@@ -147,7 +147,12 @@ impl<O: Observer> AckContext<'_, '_, O> {
         if self.sender.policy.acks == Acks::Sack {
             return self.step().detect(&delivery);
         }
-        if self.sender.recovery.phase == Phase::Open && self.ack.duplicate {
+        let open = match self.sender.recovery.phase {
+            Phase::Open => true,
+            Phase::Recovery { .. } => false,
+            Phase::Loss { .. } => !self.sender.control.limits(),
+        };
+        if open && self.ack.duplicate {
             let rule = self.sender.detector.rule(&self.view());
             let dupthresh = rule.dupthresh.unwrap_or(u32::MAX);
             let recovery = &self.sender.recovery;

@@ -9,7 +9,7 @@ use super::context::Step;
 use super::timers::{SenderTimer, SenderTimers};
 use super::{Composed, Phase};
 use crate::observer::{Cause, Event, Observer};
-use crate::parts::control::Snapshot;
+use crate::parts::control::{CongestionControl, Snapshot};
 use crate::parts::detect::LossDetector;
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::stream::{Delivery, Stream};
@@ -88,7 +88,9 @@ impl<O: Observer> Step<'_, O> {
         } else {
             stream.board.mark_all_lost();
         }
-        sender.window.cwnd = f64::from(stream.pipe()) + 1.0;
+        if sender.control.limits() {
+            sender.window.cwnd = f64::from(stream.pipe()) + 1.0;
+        }
         if let Some(pacing) = &mut sender.pacing {
             pacing.on_timeout();
         }

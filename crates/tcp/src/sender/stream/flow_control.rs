@@ -1,6 +1,8 @@
 //! Flow control: the peer's window, silly-window avoidance, Nagle's algorithm and window probes (RFC
 //! 9293, sections 3.7.4, 3.8.6.1 and 3.8.6.2.1).
 
+use core::num::NonZeroU32;
+
 use unruffled_units::Instant;
 
 use super::{Stream, Transmission};
@@ -10,6 +12,8 @@ use super::{Stream, Transmission};
 pub(super) struct FlowControl {
     /// Whether small segments wait until nothing is outstanding.
     nagle: bool,
+    /// Multiples of octets at which a segment ends.
+    ring: Option<NonZeroU32>,
     /// First octet beyond the peer's window.
     window_end: u64,
     /// The largest window that the peer has offered (MAX.SND.WND).
@@ -28,8 +32,8 @@ struct Probe {
 }
 
 impl FlowControl {
-    pub(super) fn new(nagle: bool) -> Self {
-        Self { nagle, ..Self::default() }
+    pub(super) fn new(nagle: bool, ring: Option<NonZeroU32>) -> Self {
+        Self { nagle, ring, ..Self::default() }
     }
 
     /// Discards the probe when new data from SND.NXT on is sent, because that includes its octet.
@@ -103,18 +107,22 @@ impl Stream {
         if self.nxt >= self.written {
             return (self.finished && self.nxt == self.written).then_some(1);
         }
-        let FlowControl { nagle, window_end, max_window, .. } = self.flow_control;
+        let FlowControl { nagle, ring, window_end, max_window, .. } = self.flow_control;
+        let until_end = |len: u64| match ring {
+            Some(ring) => len.min(u64::from(ring.get()) - self.nxt % u64::from(ring.get())),
+            None => len,
+        };
         let len = (self.written - self.nxt).min(u64::from(self.mss));
         let room = window_end.saturating_sub(self.nxt);
         let waits = nagle && self.board.outstanding() > 0;
         if len > room {
             // Part of a segment is sent only if it is at least half of the largest window ever
             // offered.
-            return (room > 0 && 2 * room >= max_window && !waits).then_some(room);
+            return (room > 0 && 2 * room >= max_window && !waits).then_some(until_end(room));
         }
         // The last segment before the FIN does not wait.
         let small = len < u64::from(self.mss) && !self.finished;
-        (!(waits && small)).then_some(len)
+        (!(waits && small)).then_some(until_end(len))
     }
 
     /// Returns whether nothing is outstanding that the peer could acknowledge, and the window holds
