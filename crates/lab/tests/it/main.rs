@@ -21,3 +21,4 @@ mod reports;
 mod resequence;
 mod senders;
 mod shares;
+mod stacks;
