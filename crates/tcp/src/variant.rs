@@ -38,6 +38,7 @@ use crate::Config;
 use crate::parameter::Parameter;
 use crate::parts::Maker;
 use crate::parts::control::bbr3::{BBR3, BBR3_CONFIRMED};
+use crate::parts::control::gvisor_reno::GVISOR_RENO;
 use crate::parts::control::{AnyControl, CongestionControl, reno};
 use crate::parts::detect::unruffled::UNRUFFLED;
 use crate::parts::detect::{Detector, LossDetector};
@@ -297,7 +298,8 @@ impl Added {
             return Err(VariantError::TakesNoParts { name, row: row.name });
         };
         let is_linux = kinds.host == Host::Linux;
-        let replaceable = [reno::RENO.name, reno::NONE.name].contains(&kinds.control.name);
+        let replaceable =
+            [reno::RENO.name, reno::NONE.name, GVISOR_RENO.name].contains(&kinds.control.name);
         let has_control = !replaceable && !is_linux;
         match part.change {
             Change::Control(_) if self.control.is_some() || has_control => {

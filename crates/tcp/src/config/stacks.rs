@@ -9,8 +9,6 @@ use crate::Config;
 /// max_ack_delay of RFC 9000, section 18.2.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 
-/// Delay of an acknowledgement in gVisor.
-const GVISOR_DELAYED_ACK: Duration = Duration::from_millis(40);
 /// Minimum timeout of gVisor (`TCPMinRTO`).
 const GVISOR_MIN_RTO: Duration = Duration::from_millis(200);
 /// Delay of an acknowledgement in smoltcp (`ACK_DELAY_DEFAULT`).
@@ -78,7 +76,8 @@ impl Config {
     }
 
     /// Returns the settings of gVisor's netstack at both ends: timestamps, three SACK blocks, no DSACK
-    /// (`pkg/tcpip/transport/tcp/sack.go`, `rcv.go`), and a minimum timeout of 200 ms.
+    /// (`pkg/tcpip/transport/tcp/sack.go`, `rcv.go`), an acknowledgement of each segment
+    /// (`handleSegmentsLocked` in `connect.go`), and a minimum timeout of 200 ms.
     #[must_use]
     pub fn as_gvisor(self) -> Self {
         self.with(|c| {
@@ -88,7 +87,7 @@ impl Config {
                 ..ReceiverConfig::default()
             }));
             c.timestamps.offer = true;
-            c.delayed_ack = Some(GVISOR_DELAYED_ACK);
+            c.delayed_ack = None;
             c.rto.min = GVISOR_MIN_RTO;
             c.window.byte_counting = u32::MAX;
         })

@@ -3,6 +3,7 @@
 pub(crate) mod bbr;
 pub(crate) mod bbr3;
 pub(crate) mod cubic;
+pub(crate) mod gvisor_reno;
 pub(crate) mod hystart;
 pub(crate) mod linux_cubic;
 pub(crate) mod ngtcp2_cubic;
@@ -163,6 +164,12 @@ pub trait CongestionControl: core::fmt::Debug + Send {
     /// Called when a loss was detected, by a timeout if `timeout`; returns the new ssthresh.
     fn on_loss(&mut self, window: &Window, timeout: bool, flow: &Flow) -> f64;
 
+    /// Returns the segments by which the window exceeds ssthresh in fast recovery (RFC 5681, section 3.2,
+    /// step 3), besides those that duplicates report as arrived.
+    fn inflation(&self) -> f64 {
+        0.0
+    }
+
     /// Returns whether the window limits what is in flight. If it does not, a retransmission timeout sends
     /// everything again at once, and three duplicates are a loss at any time.
     fn limits(&self) -> bool {
@@ -317,6 +324,13 @@ impl CongestionControl for AnyControl {
             Self::Bbr(part) => part.grow(window, acked, counted, flow),
             Self::Bbr3(part) => part.grow(window, acked, counted, flow),
             Self::Own(part) => part.grow(window, acked, counted, flow),
+        }
+    }
+
+    fn inflation(&self) -> f64 {
+        match self {
+            Self::Own(control) => control.inflation(),
+            _ => 0.0,
         }
     }
 

@@ -5,6 +5,7 @@ use super::row::{Host, Kinds, QuicKinds, Row};
 use unruffled_units::Duration;
 
 use crate::Config;
+use crate::parts::control::gvisor_reno::GVISOR_RENO;
 use crate::parts::control::linux_cubic::LINUX_CUBIC;
 use crate::parts::control::ngtcp2_cubic::NGTCP2_CUBIC;
 use crate::parts::control::quiche_cubic::QUICHE_CUBIC;
@@ -337,7 +338,13 @@ pub const ROWS: &[Row] = &[
         "gvisor",
         "gVisor's netstack at both ends: RACK with Reno, no DSACK, no undo",
         "gVisor 20260905, pkg/tcpip/transport/tcp/rack.go, snd.go, sack.go",
-        Kinds { restoration: NONE, reduction: Reduction::AtOnce, host: Host::Gvisor, ..RACK },
+        Kinds {
+            restoration: NONE,
+            control: GVISOR_RENO,
+            reduction: Reduction::AtOnce,
+            host: Host::Gvisor,
+            ..RACK
+        },
     ),
     Row::composed(
         "smoltcp",

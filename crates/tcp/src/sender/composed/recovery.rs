@@ -13,7 +13,7 @@ use super::timers::SenderTimer;
 use super::{Acks, Composed, Reduction};
 use crate::config::Pipe;
 use crate::observer::{Cause, Event, Observer};
-use crate::parts::control::{CongestionControl, Snapshot};
+use crate::parts::control::{CongestionControl, Snapshot, Window};
 use crate::parts::detect::{Detector, LossDetector};
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::reductions::{Basis, Saved};
@@ -194,6 +194,9 @@ impl<O: Observer> Step<'_, O> {
         if fast && self.sender.policy.reduction == Reduction::Proportional {
             let ssthresh = self.sender.window.ssthresh;
             self.sender.window.cwnd = self.sender.recovery.target(ssthresh);
+        } else if fast && self.sender.control.inflation() > 0.0 {
+            let Window { cwnd, ssthresh } = self.sender.window;
+            self.sender.window.cwnd = cwnd.min(ssthresh);
         }
         self.sender.on_reduction_end(self.now);
         self.sender.recovery.end();
@@ -334,7 +337,12 @@ impl Composed {
     /// The acknowledgement that begins this has just delivered `delivered` segments.
     pub(super) fn begin_reduction(&mut self, stream: &Stream, delivered: u32) {
         match self.policy.reduction {
-            Reduction::AtOnce => self.reduce_at_once(),
+            Reduction::AtOnce => {
+                let before = self.window.cwnd;
+                self.reduce_at_once();
+                let inflated = self.window.cwnd + self.control.inflation();
+                self.window.cwnd = before.min(inflated);
+            }
             Reduction::ByControl => {}
             Reduction::Proportional => {
                 self.recovery.reduced_from = self.window.cwnd.max(2.0).ceil() as u32;
