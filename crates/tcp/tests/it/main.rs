@@ -48,5 +48,6 @@ mod trace;
 mod two_ends;
 mod unreachable;
 mod unruffled;
+mod user_space;
 mod wire;
 mod without_sack;
