@@ -34,10 +34,12 @@ impl Again {
         self.runs.drain(from + 1..to);
     }
 
-    /// Takes at most `most` octets: the first, and their number.
-    pub(super) fn take(&mut self, most: u64) -> Option<(u64, u32)> {
+    /// Takes at most `most` octets: the first, and their number. The FIN, at the offset `fin`, is not taken
+    /// together with text before it.
+    pub(super) fn take(&mut self, most: u64, fin: u64) -> Option<(u64, u32)> {
         let &(start, end) = self.runs.front()?;
-        let taken = (end - start).min(most);
+        let until = if start < fin { end.min(fin) } else { end };
+        let taken = (until - start).min(most);
         if start + taken < end {
             self.runs[0].0 = start + taken;
         } else {
@@ -61,12 +63,18 @@ impl Again {
 mod tests {
     use super::*;
 
+    /// Offset of the FIN.
+    const FIN: u64 = 10_000;
+
     #[test]
     fn runs_are_sent_in_the_order_of_their_loss() {
         let mut again = Again::default();
         again.add(5000, 1000, false);
         again.add(2000, 1000, false);
-        assert_eq!([again.take(1400), again.take(1400)], [Some((5000, 1000)), Some((2000, 1000))]);
+        assert_eq!(
+            [again.take(1400, FIN), again.take(1400, FIN)],
+            [Some((5000, 1000)), Some((2000, 1000))]
+        );
         assert!(again.is_empty());
     }
 
@@ -78,8 +86,24 @@ mod tests {
         again.add(1500, 1500, true);
         assert_eq!(again.runs, [(1000, 4000)]);
         again.add(9000, 100, true);
-        assert_eq!([again.take(1400), again.take(60)], [Some((1000, 1400)), Some((2400, 60))]);
-        assert_eq!([again.take(2000), again.take(2000)], [Some((2460, 1540)), Some((9000, 100))]);
-        assert_eq!(again.take(2000), None);
+        assert_eq!(
+            [again.take(1400, FIN), again.take(60, FIN)],
+            [Some((1000, 1400)), Some((2400, 60))]
+        );
+        assert_eq!(
+            [again.take(2000, FIN), again.take(2000, FIN)],
+            [Some((2460, 1540)), Some((9000, 100))]
+        );
+        assert_eq!(again.take(2000, FIN), None);
+    }
+
+    #[test]
+    fn the_fin_leaves_alone() {
+        let mut again = Again::default();
+        again.add(9833, 167, true);
+        again.add(FIN, 1, true);
+        let taken = [again.take(1400, FIN), again.take(1400, FIN)];
+        assert_eq!(taken, [Some((9833, 167)), Some((FIN, 1))]);
+        assert!(again.is_empty());
     }
 }

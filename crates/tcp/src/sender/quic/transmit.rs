@@ -126,7 +126,8 @@ impl Quic {
         room: u64,
         now: Instant,
     ) -> Option<(Carried, Transmission)> {
-        if let Some((start, len)) = self.again.take(room.min(stream.mss().into())) {
+        if let Some((start, len)) = self.again.take(room.min(stream.mss().into()), stream.written())
+        {
             let transmission = stream.send_again(start, len, now);
             return Some((Carried { segment: stream.board.first(), start, len }, transmission));
         }
