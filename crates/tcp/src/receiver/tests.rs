@@ -12,6 +12,20 @@ impl Peer {
         Self(Receiver::new(1 << 20, 1000, None))
     }
 
+    /// Returns one with these rules.
+    fn with(rules: ReceiverConfig) -> Self {
+        let mut peer = Self::new();
+        peer.0.special =
+            Special::of(&Config::simulated().with(|c| c.receiver = Some(Box::new(rules))));
+        peer
+    }
+
+    /// Delivers segment `n`, which gets no acknowledgement now.
+    fn gets_unanswered(&mut self, n: u64) {
+        self.0.on_segment((n - 1) * 1000, 1000, false, false, Instant::ZERO, &mut ());
+        assert!(!self.0.ack_due(), "{n}");
+    }
+
     /// Delivers segment `n` and returns the acknowledgement as `C<next> S<left>-<right> …`.
     fn gets(&mut self, n: u64) -> String {
         self.0.on_segment((n - 1) * 1000, 1000, false, false, Instant::ZERO, &mut ());
@@ -87,6 +101,48 @@ fn a_duplicate_above_the_cumulative_point_is_reported_before_its_block() {
     peer.gets(3);
     peer.gets(6);
     assert_eq!(peer.gets(3), "C0 S3 S2-3 S6");
+}
+
+#[test]
+fn duplicates_are_not_reported_without_dsack() {
+    let mut peer = Peer::with(ReceiverConfig { dsack: false, ..ReceiverConfig::default() });
+    peer.gets(1);
+    peer.gets(2);
+    assert_eq!(peer.gets(4), "C2 S4");
+    assert_eq!(peer.gets(1), "C2 S4", "below the cumulative point");
+    assert_eq!(peer.gets(4), "C2 S4", "above it");
+}
+
+/// Two islands, 3 and 5. Segment 7 would begin a third; 4 joins the two, so that 7 may begin the second.
+#[test]
+fn a_segment_that_would_begin_one_island_too_many_is_dropped_without_an_answer() {
+    let mut peer = Peer::with(ReceiverConfig { islands: Some(2), ..ReceiverConfig::default() });
+    assert_eq!(peer.gets(3), "C0 S3");
+    assert_eq!(peer.gets(5), "C0 S5 S3");
+    peer.gets_unanswered(7);
+    assert_eq!(peer.gets(4), "C0 S3-5");
+    assert_eq!(peer.gets(7), "C0 S7 S3-5");
+    peer.gets_unanswered(9);
+    assert_eq!(peer.gets(8), "C0 S7-8 S3-5", "longer, and no island more");
+    assert_eq!(peer.gets(1), "C1 S7-8 S3-5", "in order, whatever the islands");
+}
+
+/// Every fourth segment in order is acknowledged, and each that is out of order.
+#[test]
+fn an_acknowledgement_covers_as_many_segments_as_configured() {
+    let mut peer = Peer::with(ReceiverConfig { ack_every: 4, ..ReceiverConfig::default() });
+    peer.0.delay = Duration::from_millis(25);
+    for n in [1, 2, 3] {
+        peer.gets_unanswered(n);
+    }
+    assert_eq!(peer.gets(4), "C4");
+    peer.gets_unanswered(5);
+    assert_eq!(peer.gets(7), "C5 S7");
+    assert_eq!(peer.gets(6), "C7");
+    for n in [8, 9, 10] {
+        peer.gets_unanswered(n);
+    }
+    assert_eq!(peer.0.ack_deadline(), Instant::from_millis(25));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Groups of traffic.
 
+use unruffled_tcp::ReceiverConfig;
+
 use super::*;
 
 #[test]
@@ -57,6 +59,31 @@ fn groups_of_traffic_keep_the_order_of_the_file_and_survive_a_round_trip_through
     assert_eq!(scenario, again);
 }
 
+/// Both ends have the rules; without any, they have none to look up.
+#[test]
+fn the_rules_of_a_receiver_are_those_of_its_stack() {
+    let rules = |overrides: &[&str]| shared(overrides).expect("is valid").sender.receiver;
+    assert_eq!(rules(&[]), None);
+    assert_eq!(rules(&["tcp.receiver.dsack=true"]), None, "the default");
+    let keys = [
+        "tcp.delayed_ack=25 ms",
+        "tcp.receiver.ack_every=10",
+        "tcp.receiver.dsack=false",
+        "tcp.receiver.duplicate_filter=128",
+        "tcp.receiver.islands=4",
+        "tcp.receiver.sack_blocks=0",
+    ];
+    let expected = ReceiverConfig {
+        ack_every: 10,
+        dsack: false,
+        duplicate_filter: Some(128),
+        islands: Some(4),
+        reported_ranges: Some(0),
+        ..ReceiverConfig::default()
+    };
+    assert_eq!(rules(&keys).as_deref(), Some(&expected));
+}
+
 #[test]
 fn invalid_traffic_is_rejected_with_its_place() {
     for (overrides, expected) in [
@@ -80,6 +107,15 @@ fn invalid_traffic_is_rejected_with_its_place() {
         ("tcp.growth=ns-2", "tcp.growth: expected when-used or always, found \"ns-2\""),
         ("tcp.min_rto_after_backoff=yes", "tcp.min_rto_after_backoff: expected true or false"),
         ("tcp.delayed_ack=maybe", "tcp.delayed_ack: expected true, false or a time such as"),
+        (
+            "tcp.receiver.ack_every=4",
+            "tcp.receiver.ack_every: expected tcp.delayed_ack beside it: without a delay",
+        ),
+        ("tcp.receiver.islands=0", "tcp.receiver.islands: expected a whole number from 1 to 65536"),
+        ("tcp.receiver.sack_blocks=5", "sack_blocks: expected a whole number from 0 to 4"),
+        ("tcp.receiver.duplicate_filter=0", "duplicate_filter: expected a whole number from 1 to"),
+        ("tcp.receiver.dsack=3", "tcp.receiver.dsack: expected true or false"),
+        ("tcp.receiver.island=4", "tcp.receiver.island: unknown key: expected one of"),
         ("bottleneck.replay.lateness=[]", "lateness: expected a list of times such as [\"0\","),
         ("bottleneck.replay.lateness=['1 ms', 3]", "lateness: expected a list of times such as"),
         ("bottleneck.blackout.length=1 s", "blackout.at: missing: expected times such as"),
