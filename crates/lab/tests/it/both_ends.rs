@@ -103,7 +103,8 @@ impl Way {
         let mut records: Vec<(usize, usize, Instant)> = Vec::new();
         for (arrival, &(at, n)) in self.arrived.iter().enumerate() {
             has_arrived[n] = true;
-            match records.iter().find(|&&(highest, _, _)| highest > n) {
+            let first_above = records.partition_point(|&(highest, _, _)| highest < n);
+            match records.get(first_above) {
                 Some(&(_, first, overtaken)) => {
                     late_ms.push(at.since(overtaken).as_millis_f64());
                     let extent = (arrival - first) as u64;
