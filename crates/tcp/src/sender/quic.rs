@@ -60,6 +60,8 @@ pub(crate) struct Quic {
     max_cwnd: f64,
     cuts: Cuts,
     phase: Phase,
+    /// Whether the peer has acknowledged packets by number.
+    is_numbered: bool,
     /// Highest number acknowledged, and when that was.
     largest: u32,
     largest_at: Instant,
@@ -104,6 +106,7 @@ impl Quic {
             max_cwnd: config.window.max.map_or(f64::INFINITY, f64::from),
             cuts: Cuts::default(),
             phase: Phase::Open,
+            is_numbered: false,
             largest: 0,
             largest_at: Instant::ZERO,
             last_sent: Instant::ZERO,

@@ -27,6 +27,7 @@ impl Quic {
         for block in ack.packets.iter().filter(plausible) {
             sent.acknowledge(block.left.0, block.right.0, &mut take);
             highest = highest.max(block.right.0 - 1);
+            self.is_numbered = true;
         }
         if highest == 0 && ack.una > stream.una() {
             // The peer has no packet numbers.

@@ -34,6 +34,14 @@ impl Again {
         self.runs.drain(from + 1..to);
     }
 
+    /// Forgets the octets before `una`.
+    pub(super) fn forget_before(&mut self, una: u64) {
+        self.runs.retain_mut(|run| {
+            run.0 = run.0.max(una);
+            run.0 < run.1
+        });
+    }
+
     /// Takes at most `most` octets: the first, and their number. The FIN, at the offset `fin`, is not taken
     /// together with text before it.
     pub(super) fn take(&mut self, most: u64, fin: u64) -> Option<(u64, u32)> {
@@ -95,6 +103,16 @@ mod tests {
             [Some((2460, 1540)), Some((9000, 100))]
         );
         assert_eq!(again.take(2000, FIN), None);
+    }
+
+    #[test]
+    fn octets_before_those_that_are_acknowledged_are_forgotten() {
+        let mut again = Again::default();
+        for start in [5000, 2000, 3000] {
+            again.add(start, 1000, false);
+        }
+        again.forget_before(3400);
+        assert_eq!(again.runs, [(5000, 6000), (3400, 4000)]);
     }
 
     #[test]

@@ -126,6 +126,10 @@ impl Quic {
         room: u64,
         now: Instant,
     ) -> Option<(Carried, Transmission)> {
+        if !self.is_numbered {
+            // A TCP no longer has what is acknowledged.
+            self.again.forget_before(stream.una());
+        }
         if let Some((start, len)) = self.again.take(room.min(stream.mss().into()), stream.written())
         {
             let transmission = stream.send_again(start, len, now);
