@@ -290,7 +290,7 @@ impl TcpPr {
     fn record_reduction(&mut self, stream: &Stream, cause: Cause, before: Window, now: Instant) {
         let saved = Saved { window: before, rest: () };
         self.ledger.begin(cause, Basis::Verdict, saved, now);
-        self.marks.on_loss(stream.nxt());
+        self.marks.on_loss(stream.una(), stream.nxt());
     }
 
     /// Responds to an acknowledgement with ECE as to the first drop of a burst, once for each window of

@@ -324,7 +324,7 @@ impl Composed {
         let saved = Saved { window: self.window, rest: self.before(stream, control) };
         let reduction = self.ledger.begin(cause, basis, saved, now);
         if cause == Cause::Timeout || !self.marks.answer_loss(stream.una()) {
-            self.marks.on_loss(stream.nxt());
+            self.marks.on_loss(stream.una(), stream.nxt());
         }
         if let Some(suspicions) = &mut self.suspicions {
             suspicions.on_reduction(cause == Cause::Timeout, now);

@@ -141,7 +141,7 @@ impl Composed {
             let flow = Flow { flight: self.window.cwnd, ..self.flow(stream, now) };
             self.window.ssthresh = self.control.on_loss(&self.window, false, &flow);
             self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
-            self.marks.on_loss(stream.nxt());
+            self.marks.on_loss(stream.una(), stream.nxt());
         } else if ack.repeated && ack.blocks.is_empty() {
             self.probe.end = None;
         }

@@ -193,7 +193,7 @@ impl<O: Observer> Step<'_, O> {
         let rest = sender.before(stream, snapshot.unwrap_or_default());
         let saved = Saved { window: sender.window, rest };
         sender.ledger.begin(Cause::FastRetransmit, Basis::Confirmed, saved, now);
-        sender.marks.on_loss(stream.nxt());
+        sender.marks.on_loss(stream.una(), stream.nxt());
         if let Some(suspicions) = &mut sender.suspicions {
             suspicions.on_reduction(false, now);
         }

@@ -94,7 +94,7 @@ impl Quic {
         let (window, control) = (self.window, self.control.snapshot());
         self.cuts.begin(&self.restoration, stream.last_packet(), lost, window, control, now);
         self.shrink_window(stream, flight, now);
-        self.marks.on_loss(stream.nxt());
+        self.marks.on_loss(stream.una(), stream.nxt());
         self.phase = Phase::Recovery { point: stream.nxt(), partial: false };
     }
 

@@ -73,9 +73,10 @@ impl Quic {
             }
             return self.next(stream, u64::MAX, now);
         }
-        let oldest = self.sent.first_in_flight().map(|packet| packet.segment);
-        let oldest = oldest.filter(|&segment| !stream.board.is_delivered(segment));
-        match stream.board.next_lost().or(oldest) {
+        // A retransmission may be in flight whose data has arrived by another packet.
+        let board = &stream.board;
+        let oldest = self.sent.first_in_flight_with(|segment| !board.is_delivered(segment));
+        match stream.board.next_lost().or(oldest.map(|packet| packet.segment)) {
             Some(segment) => Some(self.resend(stream, segment, Cause::Probe, now)),
             None => self.next(stream, u64::MAX, now),
         }

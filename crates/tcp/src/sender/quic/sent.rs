@@ -182,9 +182,14 @@ impl SentPackets {
 
     /// Returns the first packet in flight.
     pub(super) fn first_in_flight(&mut self) -> Option<Sent> {
+        self.first_in_flight_with(|_| true)
+    }
+
+    /// Returns the first packet in flight with such a segment.
+    pub(super) fn first_in_flight_with(&mut self, is_such: impl Fn(SegNo) -> bool) -> Option<Sent> {
         let mut at = self.find_number(self.lost_below);
         while let Some(&entry) = self.entries.get(at) {
-            if entry.fate == Fate::InFlight {
+            if entry.fate == Fate::InFlight && is_such(entry.segment) {
                 return Some(entry.described());
             }
             at = self.find(at + 1);
