@@ -12,9 +12,10 @@ use std::task::Waker;
 
 use unruffled_stack::codec::{Checksums, Packet, decode};
 use unruffled_stack::{Departure, Limits, ListenerId, Stack, StackConfig};
-use unruffled_tcp::{Connection, ROWS, Segment, State, Variant};
+use unruffled_tcp::{Connection, Segment, State, Variant};
 use unruffled_units::{Duration, Instant};
 
+use crate::connection::setup::row;
 use crate::input::{Bits, Input};
 use application::Held;
 use peer::Peer;
@@ -66,7 +67,7 @@ fn local(peer: &Peer) -> SocketAddr {
 impl World {
     fn new(input: &mut Input<'_>) -> Self {
         let addresses = ["fd00::2", "10.0.0.2"].map(|ip| ip.parse().expect("an address"));
-        let variant = Variant::named(ROWS[usize::from(input.byte()) % ROWS.len()].name);
+        let variant = Variant::named(row(input));
         let mut config =
             StackConfig::new(addresses.to_vec(), variant.expect("a row")).expect("randomness");
         // A fixed key gives the same initial sequence numbers in each run.

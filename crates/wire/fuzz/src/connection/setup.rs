@@ -13,9 +13,15 @@ use crate::numbers::syn_options;
 pub(super) const LOCAL_ISN: SeqNr = SeqNr(u32::MAX - 50);
 const PEER_ISN: SeqNr = SeqNr(u32::MAX - 150);
 
-/// Returns any sender of the table, with further parts where they fit.
+/// Returns the name of any row but those that need packet numbers, which only the simulator has.
+pub(crate) fn row(input: &mut Input<'_>) -> &'static str {
+    let row = &ROWS[usize::from(input.byte()) % ROWS.len()];
+    if row.numbers_packets() { "unruffled" } else { row.name }
+}
+
+/// Returns any sender of the table for real packets, with further parts where they fit.
 pub(super) fn variant(input: &mut Input<'_>) -> Variant {
-    let row = ROWS[usize::from(input.byte()) % ROWS.len()].name;
+    let row = row(input);
     let mut has = Bits::of(input.byte());
     let mut name = row.to_owned();
     for part in ["+cubic", "+eifel", "+f-rto", "+westwood"] {
