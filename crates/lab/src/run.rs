@@ -48,7 +48,7 @@ pub fn record(
 
 /// Runs as [`record`] does, and returns the counts and time series of each flow, without those of links.
 ///
-/// Packets cross links that nothing counts in one step, so this takes a fifth to two fifths less time.
+/// Packets cross links that nothing counts in one step, so a sweep takes a fifth to a quarter less time.
 ///
 /// # Errors
 /// [`RunError::Cancelled`], or a link's configuration that is invalid; loaded scenarios have none.
