@@ -31,9 +31,13 @@ pub(super) struct Pacer {
 }
 
 impl Pacer {
-    /// Sets the rate, in segments per second.
+    /// Sets the rate, in segments per second. What is left of the present quantum falls to a whole one at this
+    /// rate.
     pub(super) fn set_rate(&mut self, rate: Option<f64>) {
         self.rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0);
+        if let Some(rate) = self.rate {
+            self.left = self.left.min(send_quantum(rate));
+        }
     }
 
     /// Returns when the next segment may leave, if not at `now`.
@@ -150,6 +154,21 @@ mod tests {
         pacer.next = Instant::from_millis(1000);
         assert_eq!(play(&mut pacer, &[1000, 1001, 1002, 1003, 1004]), [2, 0, 2, 0, 2]);
         assert_eq!(pacer.departs_in(Instant::from_millis(1005)), Duration::from_millis(1));
+    }
+
+    #[test]
+    fn a_rate_that_falls_shortens_the_present_quantum() {
+        // 8192 segments a second: eight at a time. Half of that rate has four.
+        let now = Instant::from_millis(1000);
+        let mut pacer = pacer(8192.0);
+        pacer.next = now;
+        for _ in 0..2 {
+            pacer.on_sent(now);
+        }
+        pacer.set_rate(Some(4096.0));
+        assert_eq!(play(&mut pacer, &[1000]), [4], "and not the six that were left");
+        // Two at the first rate and four at the second take 1.2 ms.
+        assert_eq!(pacer.departs_in(now), Duration::from_nanos(1_220_704));
     }
 
     #[test]
