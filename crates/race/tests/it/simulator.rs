@@ -411,21 +411,28 @@ impl Case {
                 }
             }
         }
-        if self.hosts {
-            write!(text, "[link.host]\n{}", self.access.written()).expect("a string");
-        }
         let ways: Vec<String> = ways.iter().map(|way| way.join(" ")).collect();
-        write!(
-            text,
-            "[[traffic]]\nname = 'flow'\nfrom = 'a'\nto = 'b'\ncount = {}\nways = {ways:?}\n\
-             weights = {:?}\nspread = '{}'\nspread_acks = {}\n{}",
-            self.count,
-            self.weights,
-            self.spread,
-            self.spread_acks,
-            if self.hosts { "access = 'host'\n" } else { "" }
-        )
-        .expect("a string");
+        // Access lines differ by a nanosecond, or flows that begin together reach the first link together.
+        let groups = if self.hosts { self.count } else { 1 };
+        for group in 0..groups {
+            let mut access = String::new();
+            if self.hosts {
+                let line =
+                    Drawn { delay_ns: self.access.delay_ns + u64::from(group), ..self.access };
+                write!(text, "[link.host{group}]\n{}", line.written()).expect("a string");
+                access = format!("access = 'host{group}'\n");
+            }
+            write!(
+                text,
+                "[[traffic]]\nname = 'flow{group}'\nfrom = 'a'\nto = 'b'\ncount = {}\nways = {ways:?}\n\
+                 weights = {:?}\nspread = '{}'\nspread_acks = {}\n{access}",
+                self.count / groups,
+                self.weights,
+                self.spread,
+                self.spread_acks,
+            )
+            .expect("a string");
+        }
         text
     }
 }
