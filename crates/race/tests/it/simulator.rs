@@ -142,8 +142,9 @@ enum Ties {
     Ignored,
 }
 
-/// Returns the first difference between the simulation of a scenario and the emulated network.
-fn difference(text: &str, seed: u64, ties: Ties) -> Result<(), String> {
+/// Returns how many packets arrive at the end where fewer do, or the first difference between the simulation of
+/// a scenario and the emulated network.
+fn compared(text: &str, seed: u64, ties: Ties) -> Result<usize, String> {
     let scenario =
         Scenario::parse("test", text, &[]).map_err(|error| format!("{error}\n{text}"))?;
     let variants = scenario.senders(&scenario.variants, "test").map_err(|e| e.to_string())?;
@@ -187,13 +188,21 @@ fn difference(text: &str, seed: u64, ties: Ties) -> Result<(), String> {
                     "packet {n} at the {what} end: {found:?}, and in the simulation {expected:?}\n{text}"
                 ));
             }
-            if found.len() != expected.len() || found.is_empty() {
+            if found.len() != expected.len() {
                 let (found, expected) = (found.len(), expected.len());
                 return Err(format!("{found} packets at the {what} end, not {expected}\n{text}"));
             }
         }
     }
-    Ok(())
+    Ok(trace.arrived.iter().map(Vec::len).min().unwrap_or(0))
+}
+
+/// Checks that a scenario has no difference, and that packets arrive at both ends.
+fn assert_carried(name: &str, text: &str, seed: u64) {
+    match compared(text, seed, Ties::Compared) {
+        Ok(arrived) => assert!(arrived > 0, "{name}: no packets at an end"),
+        Err(difference) => panic!("{name}: {difference}"),
+    }
 }
 
 /// A random link between two nodes. It has a rate, so that packets rarely arrive at a node at the same
@@ -443,9 +452,9 @@ proptest! {
     #[test]
     fn the_emulated_network_delivers_the_same_packets_at_the_same_times(case in Case::any()) {
         let text = case.written();
-        if let Err(difference) = difference(&text, case.seed, Ties::Ignored) {
-            return Err(TestCaseError::fail(difference));
-        }
+        let arrived = compared(&text, case.seed, Ties::Ignored).map_err(TestCaseError::fail)?;
+        // A few networks carry nothing in their 1.5 s; too many of them fail the test.
+        prop_assume!(arrived > 0);
     }
 }
 
@@ -463,7 +472,7 @@ fn equal_lines_that_meet_deliver_packets_in_the_order_of_the_simulator() {
          [[traffic]]\nname = 'flow'\nfrom = 'a'\nto = 'b'\ncount = 2\n\
          ways = ['a m0 g b', 'a m1 g b']\nspread_acks = true\n"
     );
-    difference(&text, 1, Ties::Compared).unwrap_or_else(|difference| panic!("{difference}"));
+    assert_carried("equal lines", &text, 1);
 }
 
 /// Every built-in network that real packets can cross, chains included.
@@ -479,8 +488,7 @@ fn built_in_scenarios_are_carried_as_in_the_simulator() {
         });
         if bulk {
             let text = scenario.to_toml(&["rack"]);
-            difference(&text, 3, Ties::Compared)
-                .unwrap_or_else(|difference| panic!("{name}: {difference}"));
+            assert_carried(name, &text, 3);
         }
     }
 }
