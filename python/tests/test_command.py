@@ -70,7 +70,8 @@ def test_a_closed_standard_output_is_refused():
 
 def test_ctrl_c_ends_it(tmp_path):
     grid = tmp_path / "grid.toml"
-    runs = "seeds = 1000000\n[grid]\ntcp.window = [3]\n"
+    # Minutes of simulation, so that the sweep runs when the signal comes.
+    runs = "seeds = 10000\n[grid]\ntcp.window = [2, 3, 4, 5, 6, 7, 8, 9]\n"
     grid.write_text('scenario = "rr-3"\nvariants = ["sack"]\n' + runs)
     running = subprocess.Popen(
         [INSTALLED, "sweep", str(grid), "--no-store", "--duration", "1000 s"],
@@ -78,8 +79,7 @@ def test_ctrl_c_ends_it(tmp_path):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert running.stderr is not None
-    # The announcement.
-    running.stderr.readline()
+    assert running.stderr.readline().startswith(b"rr-3: 8 points, 80000 runs")
     os.kill(running.pid, signal.SIGINT)
     assert running.wait(60) == -signal.SIGINT
     running.stderr.close()
