@@ -164,6 +164,13 @@ impl Queue {
         self.near.last().map(|entry| entry.at)
     }
 
+    /// Returns whether an event other than the end of a wait is due at `now`, at which the last event was. The
+    /// events of an instant are all near.
+    pub(crate) fn continues(&self, now: Instant) -> bool {
+        let due = self.near.iter().rev().take_while(|entry| entry.at == now);
+        due.into_iter().any(|entry| !matches!(entry.plan, FutureEvent::Gateway(_)))
+    }
+
     /// Returns whether events were sorted since the last call of [`ordered`](Self::ordered).
     #[inline]
     pub(crate) fn is_fresh(&self) -> bool {

@@ -14,7 +14,7 @@ use unruffled_path::Direction;
 use unruffled_race::paths;
 use unruffled_resequence::{Flow, MEMORY_PER_OCTET, Packet as Facts, Protocol, Role};
 use unruffled_tcp::Segment;
-use unruffled_units::Instant;
+use unruffled_units::{Duration, Instant};
 
 /// A segment at one end of a flow.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,6 +101,32 @@ impl Carried for Sent {
     }
 }
 
+/// Returns the first time at which a packet enters in one of these directions at the nanosecond of another
+/// event on the network. The order of both is not defined: a connection of the simulator may answer in the
+/// middle of an instant, and the emulated network handles its own events first.
+fn first_tie(
+    paths: &Paths,
+    directions: &[Direction],
+    sent: &[(Direction, Sent, Instant)],
+) -> Option<Instant> {
+    let mut chain: Chain<Sent> = Chain::over(paths, directions).expect("links are checked");
+    let mut before = Instant::ZERO;
+    for (direction, packet, at) in sent {
+        if !directions.contains(direction) {
+            continue;
+        }
+        if *at > before {
+            while chain.depart(*at - Duration::from_nanos(1)).is_some() {}
+            if chain.due() == Some(*at) {
+                return Some(*at);
+            }
+            before = *at;
+        }
+        chain.offer_in(*direction, packet.clone(), packet.octets, *at);
+    }
+    None
+}
+
 /// Offers what was `sent` in these directions, and returns what leaves by `end` at the right end and at the
 /// left end. The network is polled before every `poll`-th packet.
 fn carried(
@@ -137,14 +163,20 @@ fn carried(
 enum Ties {
     /// It must be the same.
     Compared,
-    /// It may differ. On random networks, a connection may answer in the middle of an instant at which more
-    /// packets arrive elsewhere.
+    /// It may differ, and so may all that follows from a [tie](first_tie).
     Ignored,
 }
 
-/// Returns how many packets arrive at the end where fewer do, or the first difference between the simulation of
-/// a scenario and the emulated network.
-fn compared(text: &str, seed: u64, ties: Ties) -> Result<usize, String> {
+/// A comparison of a simulation with the emulated network.
+enum Compared {
+    /// They are the same. This many packets arrive at the end where fewer do.
+    Same(usize),
+    /// They differ after a tie.
+    Undefined,
+}
+
+/// Compares the simulation of a scenario with the emulated network. Returns the first difference as an error.
+fn compared(text: &str, seed: u64, ties: Ties) -> Result<Compared, String> {
     let scenario =
         Scenario::parse("test", text, &[]).map_err(|error| format!("{error}\n{text}"))?;
     let variants = scenario.senders(&scenario.variants, "test").map_err(|e| e.to_string())?;
@@ -182,25 +214,33 @@ fn compared(text: &str, seed: u64, ties: Ties) -> Result<usize, String> {
                     seen.sort_by_key(|s| (s.at, s.flow, s.segment.seq.0, s.segment.ack.0));
                 }
             }
-            let pairs = found.iter().zip(&expected).enumerate();
-            if let Some((n, (found, expected))) = pairs.into_iter().find(|(_, (f, e))| f != e) {
-                return Err(format!(
-                    "packet {n} at the {what} end: {found:?}, and in the simulation {expected:?}\n{text}"
-                ));
+            let same = found.iter().zip(&expected).take_while(|(f, e)| f == e).count();
+            let (found, expected) = (found.get(same), expected.get(same));
+            let Some(at) = found.into_iter().chain(expected).map(|seen| seen.at).min() else {
+                continue;
+            };
+            let directions: &[Direction] = match (paths.share_links(), what) {
+                (true, _) => &both,
+                (false, "right") => &forward,
+                (false, _) => &reverse,
+            };
+            let tie = first_tie(&paths, directions, &sent);
+            if ties == Ties::Ignored && tie.is_some_and(|tie| tie <= at) {
+                return Ok(Compared::Undefined);
             }
-            if found.len() != expected.len() {
-                let (found, expected) = (found.len(), expected.len());
-                return Err(format!("{found} packets at the {what} end, not {expected}\n{text}"));
-            }
+            return Err(format!(
+                "packet {same} at the {what} end: {found:?}, and in the simulation {expected:?}\n{text}"
+            ));
         }
     }
-    Ok(trace.arrived.iter().map(Vec::len).min().unwrap_or(0))
+    Ok(Compared::Same(trace.arrived.iter().map(Vec::len).min().unwrap_or(0)))
 }
 
 /// Checks that a scenario has no difference, and that packets arrive at both ends.
 fn assert_carried(name: &str, text: &str, seed: u64) {
     match compared(text, seed, Ties::Compared) {
-        Ok(arrived) => assert!(arrived > 0, "{name}: no packets at an end"),
+        Ok(Compared::Same(arrived)) => assert!(arrived > 0, "{name}: no packets at an end"),
+        Ok(Compared::Undefined) => unreachable!("{name}: ties are compared"),
         Err(difference) => panic!("{name}: {difference}"),
     }
 }
@@ -447,14 +487,15 @@ impl Case {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig { max_global_rejects: 20, ..ProptestConfig::with_cases(500) })]
 
     #[test]
     fn the_emulated_network_delivers_the_same_packets_at_the_same_times(case in Case::any()) {
         let text = case.written();
-        let arrived = compared(&text, case.seed, Ties::Ignored).map_err(TestCaseError::fail)?;
-        // A few networks carry nothing in their 1.5 s; too many of them fail the test.
-        prop_assume!(arrived > 0);
+        let compared = compared(&text, case.seed, Ties::Ignored).map_err(TestCaseError::fail)?;
+        // One network in 3000 carries nothing in its 1.5 s, and one in 50 000 differs after a tie. Too many of
+        // them fail the test.
+        prop_assume!(matches!(compared, Compared::Same(1..)));
     }
 }
 
@@ -473,6 +514,22 @@ fn equal_lines_that_meet_deliver_packets_in_the_order_of_the_simulator() {
          ways = ['a m0 g b', 'a m1 g b']\nspread_acks = true\n"
     );
     assert_carried("equal lines", &text, 1);
+}
+
+/// A delayed acknowledgement lets two segments arrive together at the instant at which a late one has waited for
+/// 40 ms.
+#[test]
+fn the_wait_of_a_late_packet_ends_in_the_order_of_the_simulator() {
+    let text = "duration = '1500 ms'\nvariants = ['rack']\n[tcp]\nmin_rto = '200 ms'\nwindow = 60\n\
+         [topology]\nkind = 'explicit'\n[link.host]\nrate = '221995 kbit/s'\ndelay = '18721888 ns'\n\
+         [link.l0]\nfrom = 'a'\nto = 'm'\nrate = '221999 kbit/s'\ndelay = '2 ms'\n\
+         workers = { delays = ['0 ms', '4 ms'], coalesce = '2 ms', by = 'flow', gro = true }\n\
+         delayed = { fraction = '10 %', by = [1, 5], at_most = '40 ms', packets = 'both' }\n\
+         [link.l1]\nfrom = 'm'\nto = 'b'\nrate = '133200 kbit/s'\ndelay = '17242357 ns'\nqueue = 22\n\
+         [[traffic]]\nname = 'flow'\nfrom = 'a'\nto = 'b'\nways = ['a m b']\naccess = 'host'\n";
+    for seed in 1..20 {
+        assert_carried("a late packet", text, seed);
+    }
 }
 
 /// Every built-in network that real packets can cross, chains included.

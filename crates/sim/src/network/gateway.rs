@@ -19,8 +19,6 @@ pub(super) struct Gateway {
     resequencer: Option<Resequencer<u32>>,
     /// Time of the next planned event, if any.
     armed: Option<Instant>,
-    /// Whether the event was planned again behind the other events of its time.
-    deferred: bool,
 }
 
 impl Gateway {
@@ -35,7 +33,7 @@ impl Gateway {
         if exit.is_none() && bounds.is_none() {
             return None;
         }
-        Some(Self { exit, resequencer: bounds.map(Resequencer::new), armed: None, deferred: false })
+        Some(Self { exit, resequencer: bounds.map(Resequencer::new), armed: None })
     }
 
     /// Returns whether packets pass an exit, which requires their numbers.
@@ -53,7 +51,6 @@ impl Gateway {
             && self.armed.is_none_or(|armed| due < armed)
         {
             self.armed = Some(due);
-            self.deferred = false;
             queue.plan(due, FutureEvent::Gateway(link.0));
         }
     }
@@ -151,8 +148,7 @@ impl Network {
         if gateway.armed != Some(now) {
             return;
         }
-        if !gateway.deferred && queue.due() == Some(now) {
-            gateway.deferred = true;
+        if queue.continues(now) {
             return queue.plan(now, FutureEvent::Gateway(link.0));
         }
         gateway.armed = None;

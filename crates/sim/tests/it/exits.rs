@@ -254,6 +254,46 @@ fn a_packet_that_two_overtake_arrives_together_with_the_second() {
     assert_eq!(arrivals(third(1000, 3), 16), [10, 11, 13, 14, 15, 15, 16]);
 }
 
+/// Which source each datagram that arrives is from, and when.
+#[derive(Default)]
+struct Sources(Vec<(u64, u32)>);
+
+impl Monitor for Sources {
+    fn datagram(&mut self, flow: FlowId, passage: Passage, now: Instant, _: u32) {
+        if passage == Passage::In {
+            self.0.push((now.as_nanos() / 1_000_000, flow.0));
+        }
+    }
+}
+
+/// Three sources send at 0 and 3 ms. The datagrams of 0 ms wait from 10 to 13 ms, when those of 3 ms arrive.
+#[test]
+fn a_wait_ends_after_all_packets_that_arrive_at_its_end() {
+    let late = Impairment::Behind {
+        fraction: 1.0,
+        packets: (9, 9),
+        at_most: Duration::from_millis(3),
+        applies: Applies::Data,
+    };
+    let (from, until) = (Instant::ZERO, Instant::from_millis(1));
+    let config = LinkConfig {
+        delay: Duration::from_millis(10),
+        impairments: vec![Impairment::During { from, until, impairment: Box::new(late) }],
+        ..LinkConfig::default()
+    };
+    let mut simulation = Simulation::new();
+    let there = simulation.add_link(&config, Direction::Forward, 1).expect("a link");
+    let back = simulation.add_link(&config, Direction::Reverse, 1).expect("a link");
+    for _ in 0..3 {
+        let app = App::Datagrams { size: 1000, interval: Duration::from_millis(3) };
+        simulation.add_source(source(app, vec![there], vec![back])).expect("a source");
+    }
+    let mut seen = Sources::default();
+    simulation.run(Instant::from_millis(13), &mut seen);
+    let sources = [0, 1, 2, 0, 1, 2];
+    assert_eq!(seen.0, sources.map(|source| (13, source)));
+}
+
 #[test]
 fn a_link_on_which_no_packet_waits_delivers_all() {
     let at_most = Duration::from_millis(100);
