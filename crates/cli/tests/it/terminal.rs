@@ -10,6 +10,9 @@ use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use tempfile::TempDir;
 
+/// The type of the terminal. Without one, as in a job of cron, nothing moves on it.
+const TERM: &str = "xterm";
+
 /// A short comparison whose table takes some 70 columns.
 fn compare(folder: &TempDir) -> Command {
     let mut command = Command::cargo_bin("unruffled").expect("was built");
@@ -44,7 +47,10 @@ fn a_terminal_has_colour_unless_no_color_is_set() {
     let shown = |no_color: &str| {
         let (mut shows, program) = terminal(80);
         let mut command = compare(&folder);
-        command.env("NO_COLOR", no_color).stdout(program).stderr(Stdio::null());
+        command
+            .envs([("NO_COLOR", no_color), ("TERM", TERM)])
+            .stdout(program)
+            .stderr(Stdio::null());
         let mut child = command.spawn().expect("runs");
         // Closes the last program end in this process.
         drop(command);
@@ -62,7 +68,8 @@ fn a_bar_moves_during_a_long_run() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let (mut shows, program) = terminal(80);
     let mut command = Command::cargo_bin("unruffled").expect("was built");
-    command.current_dir(&folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(program);
+    command.current_dir(&folder).env("TERM", TERM);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(program);
     // Longer than any test. The test ends when the spinner has moved.
     command.args(["compare", "rr-3", "--duration", "10000000 s", "--seeds", "1"]);
     let mut child = command.args(["--variants", "sack", "--no-report"]).spawn().expect("runs");
