@@ -10,7 +10,16 @@ pub type Route = unruffled_path::Route<LinkId>;
 
 /// Selects a path of a [`Route`] for each packet.
 #[derive(Clone, Debug)]
-pub(crate) struct PathChooser {
+pub(crate) enum PathChooser {
+    /// All packets take this path. Most of a million sources have nothing to choose.
+    Only(PathId),
+    /// Any path of several.
+    Several(Box<Several>),
+}
+
+/// Paths to choose from.
+#[derive(Clone, Debug)]
+pub(crate) struct Several {
     paths: Vec<PathId>,
     chooser: Chooser,
 }
@@ -18,17 +27,27 @@ pub(crate) struct PathChooser {
 impl PathChooser {
     /// Creates a chooser for a route, whose paths have the ids `paths` in order.
     pub(crate) fn new(route: &Route, paths: Vec<PathId>) -> Self {
-        Self { paths, chooser: Chooser::new(route) }
+        let chooser = Chooser::new(route);
+        match chooser.only() {
+            Some(index) => Self::Only(paths[index]),
+            None => Self::Several(Box::new(Several { paths, chooser })),
+        }
     }
 
     /// Returns the path of all packets, if there is a single one.
     pub(crate) fn only(&self) -> Option<PathId> {
-        self.chooser.only().map(|index| self.paths[index])
+        match self {
+            Self::Only(path) => Some(*path),
+            Self::Several(_) => None,
+        }
     }
 
     /// Returns the path of the next packet.
     #[inline(never)]
     pub(crate) fn next(&mut self) -> PathId {
-        self.paths[self.chooser.choose()]
+        match self {
+            Self::Only(path) => *path,
+            Self::Several(several) => several.paths[several.chooser.choose()],
+        }
     }
 }

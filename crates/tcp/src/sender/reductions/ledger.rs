@@ -15,6 +15,7 @@ use unruffled_units::{Duration, Instant};
 
 use crate::observer::Cause;
 use crate::parts::control::Window;
+use crate::ring;
 
 /// Number of reductions that the ledger keeps.
 const MAX_REDUCTIONS: usize = 8;
@@ -180,6 +181,8 @@ impl<T: Inherit> Ledger<T> {
         if self.reductions.len() == MAX_REDUCTIONS {
             self.reductions.pop_front();
         }
+        // Most of a million flows need few entries, and a `VecDeque` begins with four.
+        ring::reserve(&mut self.reductions, 1, 2);
         let id = self.next;
         self.next = ReductionId(id.0 + 1);
         if !matches!(basis, Basis::Confirmed | Basis::Mark) {

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use unruffled_units::{Duration, Instant};
 
 use super::SegNo;
+use crate::ring;
 use crate::sender::reductions::ReductionId;
 
 /// A segment that was retransmitted, kept until its DSACK can no longer come.
@@ -132,6 +133,7 @@ impl Retransmissions {
             }
             Err(at) => {
                 self.uncovered += 1;
+                ring::reserve(&mut self.records, 2, 1);
                 self.records.insert(
                     at,
                     Record {
