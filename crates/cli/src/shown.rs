@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use unruffled_lab::advice::COMMAND;
+use unruffled_lab::text::COMMAND_INDENT;
 
 /// Returns whether the locale has Unicode, by the variables in POSIX's order. Without any variable it has.
 pub(crate) fn is_unicode() -> bool {
@@ -98,7 +98,7 @@ fn within(text: &str, columns: usize) -> String {
 
 /// Wraps one line. A command continues after a backslash, as in a shell.
 fn broken(line: &str, columns: usize) -> String {
-    let command = line.strip_prefix(COMMAND).is_some_and(|rest| !rest.starts_with(' '));
+    let command = line.strip_prefix(COMMAND_INDENT).is_some_and(|rest| !rest.starts_with(' '));
     let mark = if command { " \\" } else { "" };
     let columns = columns.saturating_sub(mark.len());
     let indent = line.len() - line.trim_start_matches(' ').len();

@@ -18,7 +18,7 @@ pub use kind::{Action, Advice, CaptureReason};
 pub use plan::{Written, plan};
 pub use remedy::in_words as remedy_in_words;
 pub use remedy::{Remedy, remedy_here};
-pub use render::{COMMAND, lines};
+pub use render::lines;
 pub(crate) use render::{for_largest, render};
 pub use replay::ReplayAdvice;
 pub use role::Role;

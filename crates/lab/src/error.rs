@@ -1,6 +1,7 @@
 //! Errors of runs, sweeps, stores, captures and files. Each prints as one line that says where the fault
 //! is and what was expected.
 
+#[cfg(feature = "captures")]
 mod fit;
 #[cfg(feature = "store")]
 mod store;
@@ -8,6 +9,7 @@ mod store;
 use std::path::{Path, PathBuf};
 
 use crate::cancel::RunError;
+#[cfg(feature = "captures")]
 pub use fit::FitError;
 #[cfg(feature = "store")]
 pub use store::StoreError;
@@ -43,6 +45,7 @@ pub enum Error {
         message: String,
     },
     /// A capture cannot be read.
+    #[cfg(feature = "captures")]
     #[error("{name}: {source}")]
     Capture {
         /// The file.
@@ -51,6 +54,7 @@ pub enum Error {
         source: unruffled_capture::Error,
     },
     /// No path can be fitted to a capture.
+    #[cfg(feature = "captures")]
     #[error("{name}: {source}")]
     Unfit {
         /// The file.

@@ -22,13 +22,17 @@
 //!
 //! * `threads`: runs on all threads of rayon's current pool, and many paths ([`gallery`]).
 //! * `store`: the store of runs, in SQLite, and what needs it ([`store`], [`grid`]).
+//! * `captures`: what a capture shows, the path that fits it, and what helps ([`analysis`], [`fit`],
+//!   [`advice`]).
 //! * `report`: HTML reports ([`report`]).
 //! * `colour`: tables with colour.
 
-// Reports use words and columns that nothing else does.
-#![cfg_attr(not(feature = "report"), allow(dead_code, unused_imports))]
+// Reports and captures use words and columns that nothing else does.
+#![cfg_attr(not(all(feature = "captures", feature = "report")), allow(dead_code, unused_imports))]
 
+#[cfg(feature = "captures")]
 pub mod advice;
+#[cfg(feature = "captures")]
 pub mod analysis;
 mod assembly;
 pub mod cancel;
@@ -37,6 +41,7 @@ pub mod compare;
 pub mod comparison_sweep;
 pub mod error;
 pub mod files;
+#[cfg(feature = "captures")]
 pub mod fit;
 #[cfg(feature = "threads")]
 pub mod gallery;
@@ -44,6 +49,7 @@ pub mod gallery;
 pub mod grid;
 mod groups;
 pub mod job;
+#[cfg(feature = "captures")]
 pub mod matched;
 pub mod metric;
 mod parallel;
@@ -63,6 +69,7 @@ mod styled;
 pub mod summary;
 pub mod table;
 pub mod text;
+#[cfg(feature = "captures")]
 pub mod transfer;
 
 pub use error::Error;

@@ -10,8 +10,10 @@
 //! variant has a small plot of its own in a grid, which suits 2 variants and 20, and screens of all
 //! sizes.
 
+#[cfg(feature = "captures")]
 mod capture;
 mod comparison_sweep;
+#[cfg(feature = "threads")]
 mod gallery;
 mod goodput;
 pub mod look;
@@ -36,8 +38,10 @@ use crate::record::{Comparison, Medium};
 use crate::summary::{
     Summary, cells, columns, effort, finding, leaders, reference_in_words, scale, summaries,
 };
+#[cfg(feature = "captures")]
 pub use capture::{MAX_DOTS, capture};
 pub use comparison_sweep::comparison_sweep;
+#[cfg(feature = "threads")]
 pub use gallery::gallery;
 use page::{colours, style_of};
 use panel::values;

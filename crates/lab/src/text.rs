@@ -1,5 +1,8 @@
 //! Text output: numbers, lines for a terminal, and words for a shell.
 
+/// The indent of a command in a plan; no other line of it begins so.
+pub const COMMAND_INDENT: &str = "       ";
+
 /// Returns the text that a CSV writer has written.
 pub fn of_csv(writer: csv::Writer<Vec<u8>>) -> String {
     let bytes = writer.into_inner().expect("memory takes every write");

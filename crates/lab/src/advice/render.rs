@@ -1,10 +1,7 @@
 //! A plan as text.
 
 use super::step::Step;
-use crate::text::wrapped;
-
-/// The indent of a command; no other line begins with it.
-pub const COMMAND: &str = "       ";
+use crate::text::{COMMAND_INDENT, wrapped};
 
 /// The advice on transfer `number`, a line for each step.
 pub fn lines(plan: &[Step], number: usize) -> Vec<String> {
@@ -38,7 +35,7 @@ pub(crate) fn render(plan: &[Step], most: usize, width: usize) -> String {
             None => vec![command.as_str()],
         };
         for command in commands {
-            text += &format!("{COMMAND}{command}\n");
+            text += &format!("{COMMAND_INDENT}{command}\n");
         }
         before = Some(step);
     }
