@@ -1,10 +1,10 @@
 //! Construction of the links and ways from their description.
 
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use unruffled_path::{Applies, Chooser, ConfigError, Direction, Link, Route};
 
-use super::{Carried, Chain, Gateway, Hop, Source, Step, Traffic, Tunnels, Ways, index};
+use super::{Agenda, Carried, Chain, Gateway, Hop, Source, Step, Traffic, Tunnels, Ways, index};
 use crate::Paths;
 
 /// Origin of the packets of a link.
@@ -62,7 +62,7 @@ impl<P: Carried> Chain<P> {
             let is_forward = directed.direction == Direction::Forward;
             let bounds = hop.resequence.filter(|_| is_forward);
             let gateway = Gateway::new(&hop.link, carries, bounds).map(Box::new);
-            hops.push(Hop { link, line: VecDeque::new(), gateway });
+            hops.push(Hop { link, gateway });
         }
         let mut gateways: Vec<usize> = Vec::new();
         for link in crossed {
@@ -87,9 +87,7 @@ impl<P: Carried> Chain<P> {
             sources,
             direction: directions[0],
             lanes: [Traffic::default(); 2],
-            lines: Vec::new(),
-            events: BinaryHeap::new(),
-            serial: 0,
+            agenda: Agenda::new(paths.links.len()),
             left: VecDeque::new(),
             shown: Vec::new(),
         })
