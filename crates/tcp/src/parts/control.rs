@@ -1,5 +1,6 @@
 //! Congestion control: how much may be in flight.
 
+mod bandwidth_pacing;
 pub(crate) mod bbr;
 pub(crate) mod bbr3;
 pub(crate) mod cubic;
@@ -23,6 +24,7 @@ use unruffled_units::{Duration, Instant};
 
 pub use hystart::RoundTripSample;
 pub(crate) use reno::Reno;
+use sample::Totals;
 pub use sample::{DeliveryRate, LossState, LostSegment, PathSample, SentState};
 
 use crate::parts::Variable;

@@ -16,11 +16,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 use unruffled_units::{Duration, Instant};
 
+use super::bandwidth_pacing::{BandwidthPacing, PACING_MARGIN};
 use super::pacing::send_quantum;
 use super::probe_rtt::{ProbeRtt, Progress};
 use super::windowed_max::WindowedMax;
 use super::{
-    AnyControl, CongestionControl, DeliveryRate, Flow, LossState, PathSample, Snapshot, Window,
+    AnyControl, CongestionControl, DeliveryRate, Flow, LossState, PathSample, Snapshot, Totals,
+    Window,
 };
 use crate::parts::{Kind, Variable, maker};
 use aggregation::Aggregation;
@@ -39,10 +41,6 @@ const BANDWIDTH_ROUNDS: u64 = 10;
 
 /// Time for which a minimum round-trip time counts (`bbr_min_rtt_win_sec`).
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
-
-/// Share of the bandwidth at which the sender paces, so that no queue stays
-/// (`bbr_pacing_margin_percent`).
-const PACING_MARGIN: f64 = 0.99;
 
 /// 2/ln 2, the smallest gain that doubles the rate in each round trip, in Linux's arithmetic
 /// (`bbr_high_gain`).
@@ -63,18 +61,8 @@ const FULL_BANDWIDTH_GROWTH: f64 = 1.25;
 /// Round trips without growth after which the pipe is full (`bbr_full_bw_cnt`).
 const FULL_BANDWIDTH_ROUNDS: u32 = 3;
 
-/// Round-trip time assumed for the first pacing rate.
-const NOMINAL_RTT: f64 = 0.001;
-
 /// Segments that may always be delivered before the bandwidth limits the window (`TCP_INIT_CWND`).
 const INITIAL_SEGMENTS: u64 = 10;
-
-/// Segments delivered and lost so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Totals {
-    delivered: u64,
-    lost: u64,
-}
 
 /// The state of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,9 +103,7 @@ pub(crate) struct Bbr {
     cycle: Cycle,
     policer: Policer,
     aggregation: Aggregation,
-    /// Pacing rate in segments per second, once a round-trip time is known or the first segment was sent.
-    pacing_rate: f64,
-    seen_rtt: bool,
+    pacing: BandwidthPacing,
     pacing_gain: f64,
     cwnd_gain: f64,
     /// Window before recovery or PROBE_RTT (`prior_cwnd`).
@@ -153,8 +139,7 @@ impl Bbr {
             cycle: Cycle::default(),
             policer: Policer::default(),
             aggregation: Aggregation::default(),
-            pacing_rate: HIGH_GAIN * PACING_MARGIN * initial_window / NOMINAL_RTT,
-            seen_rtt: false,
+            pacing: BandwidthPacing::new(HIGH_GAIN * PACING_MARGIN, initial_window),
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
             prior_cwnd: 0.0,
@@ -182,7 +167,7 @@ impl Bbr {
 
     /// Adds to a window what leaves and arrives at a time (`bbr_quantization_budget`).
     fn quantize(&self, window: f64) -> f64 {
-        let window = window + 3.0 * send_quantum(self.pacing_rate);
+        let window = window + 3.0 * send_quantum(self.pacing.rate());
         let even = (window / 2.0).ceil() * 2.0;
         let probes = self.mode == Mode::ProbeBw && self.cycle.probes_up();
         if probes { even + 2.0 } else { even }
@@ -196,7 +181,7 @@ impl Bbr {
     /// Returns how much of `in_flight` is still in the network when the next segment leaves
     /// (`bbr_packets_in_net_at_edt`).
     fn in_flight_at_departure(&self, in_flight: u32, sample: &PathSample) -> f64 {
-        let quantum = if self.pacing_gain > 1.0 { send_quantum(self.pacing_rate) } else { 0.0 };
+        let quantum = if self.pacing_gain > 1.0 { send_quantum(self.pacing.rate()) } else { 0.0 };
         let delivered = self.bandwidth() * sample.departs_in.as_secs_f64();
         (f64::from(in_flight) + quantum - delivered).max(0.0)
     }
@@ -208,24 +193,7 @@ impl Bbr {
         self.delivered_at = flow.now;
         self.aggregation.restart(flow.now);
         self.policer.reset(self.totals, flow.now);
-        self.init_pacing_rate(cwnd, flow);
-    }
-
-    /// Sets the pacing rate from the first round-trip time (`bbr_init_pacing_rate_from_rtt`).
-    fn init_pacing_rate(&mut self, cwnd: f64, flow: &Flow) {
-        let Some(srtt) = flow.srtt.filter(|srtt| srtt.as_nanos() > 0) else { return };
-        self.seen_rtt = true;
-        self.pacing_rate = HIGH_GAIN * PACING_MARGIN * cwnd / srtt.as_secs_f64();
-    }
-
-    fn set_pacing_rate(&mut self, bandwidth: f64, gain: f64, cwnd: f64, flow: &Flow) {
-        if !self.seen_rtt {
-            self.init_pacing_rate(cwnd, flow);
-        }
-        let rate = PACING_MARGIN * gain * bandwidth;
-        if self.filled || rate > self.pacing_rate {
-            self.pacing_rate = rate;
-        }
+        self.pacing.begin(cwnd, flow);
     }
 
     fn update_bandwidth(&mut self, sample: &PathSample, rate: &DeliveryRate) {
@@ -462,7 +430,7 @@ impl CongestionControl for Bbr {
         self.policer.scale(ratio);
         self.aggregation.scale(ratio);
         self.full_bandwidth *= ratio;
-        self.pacing_rate *= ratio;
+        self.pacing.scale(ratio);
         self.prior_cwnd *= ratio;
     }
 
@@ -472,7 +440,7 @@ impl CongestionControl for Bbr {
 
     fn on_sample(&mut self, sample: &PathSample, window: &mut Window, flow: &Flow) {
         self.count_losses(sample);
-        self.totals = Totals { delivered: sample.delivered_total, lost: sample.lost_total };
+        self.totals = sample.totals();
         if sample.delivered > 0 {
             self.delivered_at = flow.now;
         }
@@ -491,7 +459,7 @@ impl CongestionControl for Bbr {
         self.update_min_rtt(sample, window, flow.now);
         self.update_gains();
         let bandwidth = self.bandwidth();
-        self.set_pacing_rate(bandwidth, self.pacing_gain, window.cwnd, flow);
+        self.pacing.set(self.pacing_gain, bandwidth, self.filled, window.cwnd, flow);
         self.set_cwnd(sample, bandwidth, window);
     }
 
@@ -504,14 +472,16 @@ impl CongestionControl for Bbr {
         self.aggregation.restart(flow.now);
         match self.mode {
             // The rate is the path's, so that no queue forms.
-            Mode::ProbeBw => self.set_pacing_rate(self.bandwidth(), 1.0, window.cwnd, flow),
+            Mode::ProbeBw => {
+                self.pacing.set(1.0, self.bandwidth(), self.filled, window.cwnd, flow);
+            }
             Mode::ProbeRtt => self.check_probe_rtt_done(window, flow.now),
             Mode::Startup | Mode::Drain => {}
         }
     }
 
     fn pacing_rate(&self) -> Option<f64> {
-        Some(self.pacing_rate)
+        Some(self.pacing.rate())
     }
 
     fn holds_back(&self) -> bool {
@@ -522,7 +492,7 @@ impl CongestionControl for Bbr {
         show(Variable::number("bandwidth", self.bandwidth()));
         show(Variable::number("pacing_gain", self.pacing_gain));
         show(Variable::number("cwnd_gain", self.cwnd_gain));
-        show(Variable::number("pacing_rate", self.pacing_rate));
+        show(Variable::number("pacing_rate", self.pacing.rate()));
         if let Some(rtt) = self.min_rtt {
             show(Variable::time("bbr_min_rtt", rtt));
         }

@@ -24,14 +24,17 @@
 //!
 //! The draft has no response to ECN. Here a mark is a sign of congestion in its round trip, like a loss.
 
+mod ended_search;
 mod full_pipe;
 mod long_term;
 mod loss_rate;
 mod min_rtt;
 mod probe_bw;
 mod signals;
+mod state;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use std::borrow::Cow;
 
@@ -39,22 +42,24 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 use unruffled_units::Instant;
 
+use super::bandwidth_pacing::BandwidthPacing;
 use super::bbr::aggregation::Epoch;
-use super::pacing::send_quantum;
 use super::probe_rtt::{ProbeRtt, Progress};
 use super::windowed_max::WindowedMax;
 use super::{
-    AnyControl, CongestionControl, Flow, LossState, LostSegment, PathSample, Snapshot, Variables,
-    Window,
+    AnyControl, CongestionControl, Flow, LossState, LostSegment, PathSample, Snapshot, Totals,
+    Variables, Window,
 };
 use crate::Config;
 use crate::parts::{Kind, Variable, maker};
+use ended_search::EndedSearch;
 use full_pipe::{FullPipe, StartupLosses};
 use long_term::LongTerm;
 use loss_rate::{ConfirmedSettings, LossRate, Losses, Settings};
 use min_rtt::MinRtt;
 use probe_bw::Cycle;
 use signals::{Bounds, Signals};
+use state::State;
 
 /// BBR, version 3. Its constants are the draft's.
 pub(crate) const BBR3: Kind<AnyControl> = Kind::new::<Settings>("bbr3", |values| {
@@ -79,67 +84,8 @@ const BANDWIDTH_CYCLES: u64 = 1;
 const AGGREGATION_ROUNDS: u64 = 10;
 const STARTUP_AGGREGATION_ROUNDS: u64 = 1;
 
-/// Share of the bandwidth at which the sender paces (BBR.PacingMarginPercent).
-const PACING_MARGIN: f64 = 0.99;
-
-/// Smallest window, in segments (BBR.MinPipeCwnd).
-const MIN_CWND: f64 = 4.0;
-
 /// Round trips after which DRAIN ends, whatever is in flight.
 const MAX_DRAIN_ROUNDS: u64 = 3;
-
-/// Round-trip time assumed for the first pacing rate, in seconds.
-const NOMINAL_RTT: f64 = 0.001;
-
-/// The state of the machine (BBR.state).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// The rate doubles in each round trip.
-    Startup,
-    /// The queue that STARTUP made drains.
-    Drain,
-    /// The queue that a probe for bandwidth made drains.
-    Down,
-    /// The rate is that of the path.
-    Cruise,
-    /// The pipe fills before a probe for bandwidth.
-    Refill,
-    /// A probe for bandwidth.
-    Up,
-    /// Half of what the path holds is in flight, so that the minimum round-trip time shows.
-    ProbeRtt,
-}
-
-impl State {
-    /// Returns the gains of the rate and of the window.
-    fn gains(self) -> (f64, f64) {
-        match self {
-            Self::Startup => (2.77, 2.0),
-            Self::Drain => (0.5, 2.0),
-            Self::Down => (0.9, 2.0),
-            Self::Cruise | Self::Refill => (1.0, 2.0),
-            Self::Up => (1.25, 2.25),
-            Self::ProbeRtt => (1.0, 0.5),
-        }
-    }
-
-    /// Returns whether the state belongs to the cycle of PROBE_BW.
-    fn probes_bandwidth(self) -> bool {
-        matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
-    }
-
-    /// Returns whether the sender at present looks for more bandwidth.
-    fn accelerates(self) -> bool {
-        matches!(self, Self::Startup | Self::Refill | Self::Up)
-    }
-}
-
-/// Segments delivered and lost so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Totals {
-    delivered: u64,
-    lost: u64,
-}
 
 /// Round trips, counted by what is delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -149,22 +95,6 @@ struct Rounds {
     ends_at: u64,
     /// Whether the present acknowledgement begins a round trip.
     start: bool,
-}
-
-/// A search for bandwidth that losses ended, or whose losses bounded what is in flight.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct EndedSearch {
-    /// The state that the losses ended (BBR.undo_state), or in which they were counted.
-    state: State,
-    /// Segments lost beyond what is tolerated. The search goes on when as many prove to be late.
-    excess: f64,
-    /// Segments delivered when it ended. Later losses count as well if they were sent until then. In
-    /// STARTUP, which ends after a whole round trip of losses, later ones do not count.
-    sent_until: Option<u64>,
-    /// The long-term bound before.
-    long_term: f64,
-    /// Whether the last reduction of the window is that of these losses.
-    of_last_reduction: bool,
 }
 
 /// What a spurious reduction has to bring back.
@@ -205,9 +135,7 @@ pub(crate) struct Bbr3 {
     aggregation: Epoch,
     /// Maximum of what arrives at a time beyond what the bandwidth explains (BBR.extra_acked).
     extra_acked: WindowedMax,
-    /// Pacing rate in segments per second.
-    pacing_rate: f64,
-    seen_rtt: bool,
+    pacing: BandwidthPacing,
     /// Window before recovery or PROBE_RTT (BBR.prior_cwnd).
     prior_cwnd: f64,
     /// State with regard to loss after the last acknowledgement.
@@ -243,8 +171,7 @@ impl Bbr3 {
             long_term: LongTerm::default(),
             aggregation: Epoch::default(),
             extra_acked: WindowedMax::default(),
-            pacing_rate: State::Startup.gains().0 * initial_window / NOMINAL_RTT,
-            seen_rtt: false,
+            pacing: BandwidthPacing::new(State::Startup.gains().0, initial_window),
             prior_cwnd: 0.0,
             loss_state: LossState::Open,
             ended_search: None,
@@ -261,33 +188,6 @@ impl Bbr3 {
         self.bandwidth.get().min(self.bounds.bandwidth)
     }
 
-    /// Returns what a path of this bandwidth holds, times `gain` (BDPMultiple).
-    fn bdp(&self, bandwidth: f64, gain: f64) -> f64 {
-        match self.min_rtt.get() {
-            Some(rtt) => bandwidth * rtt.as_secs_f64() * gain,
-            None => self.initial_window,
-        }
-    }
-
-    /// Returns at least what leaves and arrives at a time (QuantizationBudget).
-    fn quantize(&self, window: f64) -> f64 {
-        let window = window.max(3.0 * send_quantum(self.pacing_rate)).max(MIN_CWND);
-        if self.state == State::Up { window + 2.0 } else { window }
-    }
-
-    /// Returns how much should be in flight (Inflight).
-    fn inflight(&self, bandwidth: f64, gain: f64) -> f64 {
-        self.quantize(self.bdp(bandwidth, gain))
-    }
-
-    fn target_inflight(&self, cwnd: f64) -> f64 {
-        self.bdp(self.bandwidth(), 1.0).min(cwnd)
-    }
-
-    fn inflight_with_headroom(&self) -> f64 {
-        self.long_term.with_headroom().max(MIN_CWND)
-    }
-
     fn start_round(&mut self) {
         self.rounds.ends_at = self.totals.delivered;
     }
@@ -296,23 +196,11 @@ impl Bbr3 {
     fn begin(&mut self, cwnd: f64, flow: &Flow) {
         self.min_rtt.begin(flow.min_rtt, flow.now);
         self.aggregation.restart(flow.now);
-        self.init_pacing_rate(cwnd, flow);
-    }
-
-    fn init_pacing_rate(&mut self, cwnd: f64, flow: &Flow) {
-        let Some(srtt) = flow.srtt.filter(|srtt| srtt.as_nanos() > 0) else { return };
-        self.seen_rtt = true;
-        self.pacing_rate = State::Startup.gains().0 * cwnd / srtt.as_secs_f64();
+        self.pacing.begin(cwnd, flow);
     }
 
     fn set_pacing_rate(&mut self, gain: f64, cwnd: f64, flow: &Flow) {
-        if !self.seen_rtt {
-            self.init_pacing_rate(cwnd, flow);
-        }
-        let rate = PACING_MARGIN * gain * self.bandwidth();
-        if rate > 0.0 && (self.full_pipe.reached || rate > self.pacing_rate) {
-            self.pacing_rate = rate;
-        }
+        self.pacing.set(gain, self.bandwidth(), self.full_pipe.reached, cwnd, flow);
     }
 
     /// Counts round trips, and takes the rate into the maximum (UpdateMaxBw).
@@ -385,48 +273,10 @@ impl Bbr3 {
             && !self.full_pipe.reached
             && many
         {
-            self.ended_search = Some(EndedSearch {
-                state: State::Startup,
-                excess: self.losses.excess(losses),
-                sent_until: None,
-                long_term: self.long_term.bound,
-                of_last_reduction: true,
-            });
+            self.end_search(losses, None);
             self.full_pipe.reached = true;
             let bdp = self.bdp(self.bandwidth(), 1.0);
             self.long_term.bound = bdp.max(self.signals.inflight());
-        }
-    }
-
-    /// Goes on with a search that losses ended, when so many of its losses prove to be late that the others
-    /// are tolerated. The draft does so when a whole reduction proves spurious.
-    fn count_refuted(&mut self, sample: &PathSample) {
-        let lost = self.totals.lost + u64::from(sample.lost);
-        let refuted = lost.saturating_sub(sample.lost_total);
-        let Some(ended) = self.ended_search.as_mut().filter(|_| refuted > 0) else { return };
-        ended.excess -= refuted as f64;
-        if ended.excess > 0.0 {
-            return;
-        }
-        let (state, long_term) = (ended.state, ended.long_term);
-        self.ended_search = None;
-        self.bounds = Bounds::NONE;
-        self.long_term.bound = self.long_term.bound.max(long_term);
-        self.full_pipe.restart(0.0);
-        self.resume(state);
-    }
-
-    /// Returns to the search for bandwidth that spurious losses ended in `state`.
-    fn resume(&mut self, state: State) {
-        match state {
-            State::Startup => {
-                self.full_pipe.reached = false;
-                if self.state != State::ProbeRtt {
-                    self.state = State::Startup;
-                }
-            }
-            State::Up if matches!(self.state, State::Down | State::Cruise) => self.resume_probe(),
-            _ => {}
         }
     }
 
@@ -474,47 +324,6 @@ impl Bbr3 {
         } else {
             self.state = State::Startup;
         }
-    }
-
-    fn probe_rtt_cwnd(&self) -> f64 {
-        self.bdp(self.bandwidth(), State::ProbeRtt.gains().1).max(MIN_CWND)
-    }
-
-    /// Saves the window for the end of recovery or of PROBE_RTT (SaveCwnd).
-    fn save_cwnd(&mut self, cwnd: f64) {
-        let full = self.loss_state == LossState::Open && self.state != State::ProbeRtt;
-        self.prior_cwnd = if full { cwnd } else { self.prior_cwnd.max(cwnd) };
-    }
-
-    fn set_cwnd(&mut self, sample: &PathSample, window: &mut Window) {
-        let mut cwnd = window.cwnd;
-        if self.loss_state != LossState::Open && sample.loss_state == LossState::Open {
-            cwnd = cwnd.max(self.prior_cwnd);
-        }
-        self.loss_state = sample.loss_state;
-        let gain = self.state.gains().1;
-        let max = self.quantize(self.bdp(self.bandwidth(), gain) + self.extra_acked.get());
-        let delivered = f64::from(sample.delivered);
-        if self.full_pipe.reached {
-            cwnd = (cwnd + delivered).min(max);
-        } else if cwnd < max || (self.totals.delivered as f64) < self.initial_window {
-            cwnd += delivered;
-        }
-        cwnd = cwnd.max(MIN_CWND);
-        if self.state == State::ProbeRtt {
-            cwnd = cwnd.min(self.probe_rtt_cwnd());
-        }
-        window.cwnd = cwnd.min(self.model_bound());
-    }
-
-    /// Returns the bound of the window by the model of congestion (BoundCwndForModel).
-    fn model_bound(&self) -> f64 {
-        let bound = match self.state {
-            State::Down | State::Refill | State::Up => self.long_term.bound,
-            State::Cruise | State::ProbeRtt => self.inflight_with_headroom(),
-            State::Startup | State::Drain => f64::INFINITY,
-        };
-        bound.min(self.bounds.inflight).max(MIN_CWND)
     }
 }
 
@@ -568,12 +377,11 @@ impl CongestionControl for Bbr3 {
         self.bounds.scale(ratio);
         self.long_term.scale(ratio);
         if let Some(ended) = &mut self.ended_search {
-            ended.excess *= ratio;
-            ended.long_term *= ratio;
+            ended.scale(ratio);
         }
         self.aggregation.scale(ratio);
         self.extra_acked.scale(ratio);
-        self.pacing_rate *= ratio;
+        self.pacing.scale(ratio);
         self.prior_cwnd *= ratio;
     }
 
@@ -588,7 +396,7 @@ impl CongestionControl for Bbr3 {
         let rate = sample.rate.filter(|rate| rate.age >= min_rtt);
         let sample = &PathSample { rate, ..*sample };
         self.count_refuted(sample);
-        self.totals = Totals { delivered: sample.delivered_total, lost: sample.lost_total };
+        self.totals = sample.totals();
         self.signals.on_rate(sample.rate.as_ref(), sample.delivered_total);
         self.update_bandwidth(sample);
         self.update_bounds(sample, window.cwnd);
@@ -609,10 +417,8 @@ impl CongestionControl for Bbr3 {
         if self.state == State::Startup {
             self.startup_losses.on_lost(lost.number);
         }
-        if let Some(ended) = &mut self.ended_search
-            && ended.sent_until.is_some_and(|until| lost.sent.delivered <= until)
-        {
-            ended.excess += 1.0;
+        if let Some(ended) = &mut self.ended_search {
+            ended.on_lost(&lost.sent);
         }
         self.on_probe_loss(&lost.sent, LossRate::of_lost(lost), window.cwnd, flow.now);
     }
@@ -632,7 +438,7 @@ impl CongestionControl for Bbr3 {
     }
 
     fn pacing_rate(&self) -> Option<f64> {
-        Some(self.pacing_rate)
+        Some(self.pacing.rate())
     }
 
     fn holds_back(&self) -> bool {
@@ -644,7 +450,7 @@ impl CongestionControl for Bbr3 {
         show(Variable::number("bandwidth", self.bandwidth()));
         show(Variable::number("pacing_gain", pacing_gain));
         show(Variable::number("cwnd_gain", cwnd_gain));
-        show(Variable::number("pacing_rate", self.pacing_rate));
+        show(Variable::number("pacing_rate", self.pacing.rate()));
         for (name, bound) in [
             ("bw_shortterm", self.bounds.bandwidth),
             ("inflight_shortterm", self.bounds.inflight),

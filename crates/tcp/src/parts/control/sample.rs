@@ -89,6 +89,20 @@ pub struct PathSample {
     pub departs_in: Duration,
 }
 
+impl PathSample {
+    /// Returns the segments delivered and lost so far.
+    pub(super) fn totals(&self) -> Totals {
+        Totals { delivered: self.delivered_total, lost: self.lost_total }
+    }
+}
+
+/// Segments delivered and lost so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Totals {
+    pub(super) delivered: u64,
+    pub(super) lost: u64,
+}
+
 /// A segment that was lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LostSegment {

@@ -3,7 +3,7 @@
 
 use unruffled_units::{Duration, Instant};
 
-use super::Totals;
+use crate::parts::control::Totals;
 
 /// Minimum length of an interval, in round trips (`bbr_lt_intvl_min_rtts`).
 const MIN_ROUNDS: u32 = 4;

@@ -117,9 +117,9 @@ fn near(found: f64, expected: f64) {
 fn the_first_rate_is_the_initial_window_in_a_round_trip_times_the_gain() {
     let run = Run::begin();
     // 739/256 · 0.99 · 10 segments / 0.1 s.
-    near(run.bbr.pacing_rate, 285.785_156_25);
+    near(run.bbr.pacing.rate(), 285.785_156_25);
     let unmeasured = Bbr::new(10.0, 1);
-    near(unmeasured.pacing_rate, 28_578.515_625);
+    near(unmeasured.pacing.rate(), 28_578.515_625);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn startup_ends_after_three_round_trips_in_which_the_bandwidth_grows_by_less_tha
     assert_eq!(modes, [startup, startup, startup, startup, startup, drain]);
     // The bandwidth times 100 ms and three quanta of three, rounded up to an even number.
     assert_eq!(run.window.ssthresh, 134.0);
-    near(run.bbr.pacing_rate, 1240.0 * 0.99 * 88.0 / 256.0);
+    near(run.bbr.pacing.rate(), 1240.0 * 0.99 * 88.0 / 256.0);
     // At the pacing rate of DRAIN, a quantum has two.
     run.ack(10, Ack { rate: 1240.0, in_flight: 131, round: false, ..ACK });
     assert_eq!(run.bbr.mode, Mode::Drain);
@@ -254,11 +254,11 @@ fn after_a_pause_the_rate_is_that_of_the_path() {
     while !run.bbr.cycle.probes_up() {
         run.ack(101, Ack { in_flight: 100, ..ACK });
     }
-    near(run.bbr.pacing_rate, 1237.5);
+    near(run.bbr.pacing.rate(), 1237.5);
     run.now += Duration::from_secs(15);
     let flow = run.flow();
     run.bbr.on_restart(&mut run.window, &flow);
-    near(run.bbr.pacing_rate, 990.0);
+    near(run.bbr.pacing.rate(), 990.0);
     // What follows a pause shows the minimum without PROBE_RTT.
     run.ack(100, Ack { in_flight: 10, ..ACK });
     assert_eq!(run.bbr.mode, Mode::ProbeBw);

@@ -6,7 +6,7 @@ use unruffled_units::{Duration, Instant};
 
 use super::loss_rate::LossRate;
 use super::signals::{BETA, Bounds};
-use super::{Bbr3, EndedSearch, State};
+use super::{Bbr3, State};
 use crate::parts::control::{DeliveryRate, PathSample, SentState};
 
 /// Minimum time between two probes. A second at random comes in addition.
@@ -217,13 +217,7 @@ impl Bbr3 {
         }
         self.cycle.too_high = true;
         self.cycle.probe = None;
-        self.ended_search = Some(EndedSearch {
-            state: self.state,
-            excess: self.losses.excess(losses),
-            sent_until: Some(self.totals.delivered),
-            long_term: self.long_term.bound,
-            of_last_reduction: true,
-        });
+        self.end_search(losses, Some(self.totals.delivered));
         if !sent.app_limited {
             let least = BETA * self.target_inflight(cwnd);
             self.long_term.bound = losses.in_flight_at_threshold().max(least);

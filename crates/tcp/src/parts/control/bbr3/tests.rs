@@ -180,8 +180,8 @@ fn near(found: f64, expected: f64) {
 
 #[test]
 fn the_first_rate_is_the_initial_window_in_a_round_trip_times_the_gain() {
-    near(Run::begin().bbr.pacing_rate, 2.77 * 10.0 / 0.1);
-    near(Bbr3::new(Losses::Draft, 10.0, 1).pacing_rate, 2.77 * 10.0 / 0.001);
+    near(Run::begin().bbr.pacing.rate(), 2.77 * 10.0 / 0.1);
+    near(Bbr3::new(Losses::Draft, 10.0, 1).pacing.rate(), 2.77 * 10.0 / 0.001);
 }
 
 #[test]
@@ -194,14 +194,14 @@ fn startup_ends_after_three_round_trips_in_which_the_rate_is_level() {
     }
     let [startup, drain] = [State::Startup, State::Drain];
     assert_eq!(states, [startup, startup, startup, startup, startup, drain]);
-    near(run.bbr.pacing_rate, 0.5 * 0.99 * 1240.0);
+    near(run.bbr.pacing.rate(), 0.5 * 0.99 * 1240.0);
     assert_eq!(run.window.ssthresh, 124.0);
     // The path holds 124 segments.
     run.ack(10, Ack { rate: 1240.0, in_flight: 125, round: false, ..ACK });
     assert_eq!(run.bbr.state, State::Drain);
     run.ack(10, Ack { rate: 1240.0, in_flight: 124, round: false, ..ACK });
     assert_eq!(run.bbr.state, State::Cruise, "DOWN has nothing to drain");
-    near(run.bbr.pacing_rate, 0.99 * 1240.0);
+    near(run.bbr.pacing.rate(), 0.99 * 1240.0);
 }
 
 #[test]
@@ -273,21 +273,21 @@ fn the_cycle_goes_down_cruises_refills_for_a_round_trip_and_probes_until_the_rat
     run.bbr.start_down(run.now);
     run.ack(10, Ack { in_flight: 101, round: false, ..ACK });
     assert_eq!(run.bbr.state, State::Down, "the path holds 100");
-    near(run.bbr.pacing_rate, 891.0);
+    near(run.bbr.pacing.rate(), 891.0);
     run.ack(10, Ack { in_flight: 100, round: false, ..ACK });
     assert_eq!(run.bbr.state, State::Cruise);
-    near(run.bbr.pacing_rate, 990.0);
+    near(run.bbr.pacing.rate(), 990.0);
     let began = run.now;
     run.until(State::Refill, ACK);
     let lasted = run.now.since(began).as_secs_f64();
     assert!((1.9..3.2).contains(&lasted), "{lasted} s");
     assert_eq!(run.bbr.state, State::Refill);
-    near(run.bbr.pacing_rate, 990.0);
+    near(run.bbr.pacing.rate(), 990.0);
     run.ack(50, Ack { round: false, ..ACK });
     assert_eq!(run.bbr.state, State::Refill);
     run.ack(50, ACK);
     assert_eq!(run.bbr.state, State::Up);
-    near(run.bbr.pacing_rate, 1237.5);
+    near(run.bbr.pacing.rate(), 1237.5);
     // Three level round trips, after the one in which it began.
     for _ in 0..2 {
         run.ack(100, Ack { rate: 1010.0, ..ACK });
@@ -428,7 +428,7 @@ fn a_round_trip_with_a_loss_lowers_the_bounds_to_what_it_delivers_but_by_three_t
     run.lose(3, 100, run.delivered, run.lost);
     run.ack(100, Ack { rate: 500.0, ..ACK });
     assert_eq!(run.bbr.bounds.bandwidth, 630.0, "seven tenths are more than 500");
-    near(run.bbr.pacing_rate, 0.99 * 630.0);
+    near(run.bbr.pacing.rate(), 0.99 * 630.0);
     run.ack(100, Ack { rate: 500.0, ..ACK });
     assert_eq!(run.bbr.bounds.bandwidth, 630.0, "nothing was lost");
     run.until(State::Refill, Ack { rate: 500.0, ..ACK });
@@ -496,11 +496,11 @@ fn a_recovery_ends_with_the_window_before_it() {
 fn after_a_pause_the_rate_is_that_of_the_path() {
     let mut run = Run::begin();
     run.probe();
-    near(run.bbr.pacing_rate, 1237.5);
+    near(run.bbr.pacing.rate(), 1237.5);
     run.now += Duration::from_secs(15);
     let flow = run.flow();
     run.bbr.on_restart(&mut run.window, &flow);
-    near(run.bbr.pacing_rate, 990.0);
+    near(run.bbr.pacing.rate(), 990.0);
     run.ack(100, Ack { in_flight: 10, ..ACK });
     assert_ne!(run.bbr.state, State::ProbeRtt, "what follows a pause shows the minimum");
 }
