@@ -41,8 +41,13 @@ impl StackConfig {
     /// Returns the standards' defaults for these addresses, with a secret from the system.
     ///
     /// # Errors
-    /// The system's error when it has no random numbers.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for a sender that only the simulator can run
+    /// ([`Variant::is_for_simulation_only`]), or the system's error when it has no random numbers.
     pub fn new(addresses: Vec<IpAddr>, variant: Variant) -> io::Result<Self> {
+        if variant.is_for_simulation_only() {
+            let error = format!("{}: for simulation only: expected another sender", variant.name());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, error));
+        }
         let mut key = [0; 16];
         getrandom::fill(&mut key).map_err(io::Error::other)?;
         Ok(Self {

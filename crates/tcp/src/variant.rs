@@ -243,8 +243,7 @@ impl Variant {
         self.row
     }
 
-    /// Returns whether the sender depends on which of two copies arrived, which only the
-    /// simulator reports.
+    /// Returns whether only the simulator can run the sender; see [`Row::is_for_simulation_only`].
     pub fn is_for_simulation_only(&self) -> bool {
         self.row.is_for_simulation_only()
     }

@@ -6,8 +6,20 @@ use std::task::{Poll, Wake, Waker};
 
 use crate::server::{Server, segment, stamped};
 use unruffled_stack::codec::{Checksums, Malformed};
-use unruffled_stack::{Error, StackError, State};
+use unruffled_stack::{Error, StackConfig, StackError, State, Variant};
 use unruffled_tcp::{Connection, SeqNr};
+
+/// QUIC stacks need packet numbers, and `rr-fa-rtx` needs to know which of two copies arrived.
+#[test]
+fn senders_for_simulation_only_are_refused() {
+    for name in ["quiche", "rr-fa-rtx"] {
+        let variant = Variant::named(name).unwrap();
+        let error = StackConfig::new(vec![[10, 0, 0, 2].into()], variant).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+        let expected = format!("{name}: for simulation only: expected another sender");
+        assert_eq!(error.to_string(), expected);
+    }
+}
 
 /// RFC 9293, section 3.10.7.4: "If the connection was initiated with a passive OPEN, then return
 /// this connection to the LISTEN state". In a stack the listener is in LISTEN, so the attempt must

@@ -13,10 +13,10 @@ use crate::numbers::syn_options;
 pub(super) const LOCAL_ISN: SeqNr = SeqNr(u32::MAX - 50);
 const PEER_ISN: SeqNr = SeqNr(u32::MAX - 150);
 
-/// Returns the name of any row but those that need packet numbers, which only the simulator has.
+/// Returns the name of any row but those that only the simulator can run.
 pub(crate) fn row(input: &mut Input<'_>) -> &'static str {
     let row = &ROWS[usize::from(input.byte()) % ROWS.len()];
-    if row.numbers_packets() { "unruffled" } else { row.name }
+    if row.is_for_simulation_only() { "unruffled" } else { row.name }
 }
 
 /// Returns any sender of the table for real packets, with further parts where they fit.
