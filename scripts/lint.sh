@@ -18,6 +18,10 @@ done
 # What `make demo` builds.
 # shellcheck disable=SC2086 # $features is none or two words
 "$CARGO" clippy -p unruffled --no-default-features --locked $features -- -D warnings
+# Features that programs take one by one.
+for feature in captures report; do
+    "$CARGO" clippy -p unruffled-lab --no-default-features --features $feature --locked -- -D warnings
+done
 "$CARGO" clippy --manifest-path $drill --target-dir "$target"/packetdrill/plugin \
     --all-targets --locked -- -D warnings
 # The glue to JavaScript is compiled for the browser only.
