@@ -1,6 +1,6 @@
 #!/bin/sh
-# Linux 6.18 (TCP): what a connection learns of reordering is kept for the next one only if it ends in slow start after
-# a loss.
+# Linux 6.18 (TCP): what a connection learns of reordering is not kept for the next one if it has lost nothing, or ends in
+# congestion avoidance.
 #
 # Guess:     the cache of TCP metrics keeps the threshold of every connection that raised it, as it keeps the round trip.
 # Behaviour: neither a connection that never lost a packet stores it, nor one that ends in congestion avoidance. One
