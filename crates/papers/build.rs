@@ -1,8 +1,5 @@
 //! Finds the experiments that ship with the program.
 
-#[path = "../lab/build/files.rs"]
-mod files;
-
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -16,14 +13,20 @@ fn main() {
     fs::write(out.join("experiments.rs"), experiments(&crate_dir)).expect("can be written");
 }
 
+/// Returns what a folder holds, in any order.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("can be read");
+    entries.map(|entry| entry.expect("can be read").path()).collect()
+}
+
 /// Generates the table of the experiments: id and text.
 fn experiments(crate_dir: &Path) -> String {
     let folder = crate_dir.join("experiments");
     println!("cargo::rerun-if-changed={}", folder.display());
-    let mut files = Vec::new();
-    files::find(&folder, "toml", &mut files);
+    let papers = entries(&folder).into_iter().filter(|path| path.is_dir());
+    let files = papers.flat_map(|paper| entries(&paper));
     let mut ids: Vec<(usize, String, PathBuf)> = files
-        .into_iter()
+        .filter(|file| file.extension().is_some_and(|ending| ending == "toml"))
         .map(|file| {
             let id = file.file_stem().expect("has a name").to_string_lossy().into_owned();
             let paper = file.parent().and_then(Path::file_name).unwrap_or_default();

@@ -10,8 +10,12 @@ use std::{env, fs};
 
 /// The hash of the model's sources, of the versions of the random-number crates, and of the target
 /// machine.
+///
+/// The archive of this crate has none of the others and no lock file. Its version stands for them, because the
+/// crates of a release name each other by their exact version.
 pub(crate) fn model(crate_dir: &Path) -> String {
     let mut hash = blake3::Hasher::new();
+    let in_workspace = sources::MODEL.iter().all(|part| crate_dir.join(part).exists());
     for part in sources::MODEL {
         let path = crate_dir.join(part);
         println!("cargo::rerun-if-changed={}", path.display());
@@ -23,7 +27,19 @@ pub(crate) fn model(crate_dir: &Path) -> String {
             hash.update(&fs::read(&file).expect("can be read"));
         }
     }
-    let lock = crate_dir.join("../../Cargo.lock");
+    if in_workspace {
+        hash_random_numbers(&crate_dir.join("../../Cargo.lock"), &mut hash);
+    } else {
+        hash.update(env::var("CARGO_PKG_VERSION").unwrap_or_default().as_bytes());
+    }
+    for of in ["CARGO_CFG_TARGET_ARCH", "CARGO_CFG_TARGET_OS", "CARGO_CFG_TARGET_ENV"] {
+        hash.update(env::var(of).unwrap_or_default().as_bytes());
+    }
+    hash.finalize().to_hex()[..16].to_owned()
+}
+
+/// Adds the versions of the crates on which random numbers and the functions of their distributions depend.
+fn hash_random_numbers(lock: &Path, hash: &mut blake3::Hasher) {
     println!("cargo::rerun-if-changed={}", lock.display());
     let lock = fs::read_to_string(lock).expect("Cargo.lock says which random numbers");
     for package in lock.split("[[package]]").filter(|package| {
@@ -34,8 +50,4 @@ pub(crate) fn model(crate_dir: &Path) -> String {
     }) {
         hash.update(package.as_bytes());
     }
-    for of in ["CARGO_CFG_TARGET_ARCH", "CARGO_CFG_TARGET_OS", "CARGO_CFG_TARGET_ENV"] {
-        hash.update(env::var(of).unwrap_or_default().as_bytes());
-    }
-    hash.finalize().to_hex()[..16].to_owned()
 }
