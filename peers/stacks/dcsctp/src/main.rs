@@ -1,4 +1,4 @@
-//! dcSCTP in a race: the SCTP of WebRTC's data channels in Chromium and Firefox, in its version in Rust. Time is an
+//! dcSCTP in a race: SCTP for WebRTC's data channels, in Rust, by the authors of the C++ version in Chromium. Time is an
 //! argument. SCTP goes over UDP here, without the DTLS that WebRTC puts between.
 
 mod ends;
@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     stacks_driver::main::<ends::Dcsctp>(&About {
         name: "dcsctp",
         version: version(include_str!("../Cargo.lock"), "dcsctp"),
-        about: "SCTP of data channels in Chromium and Firefox, in Rust; three misses",
+        about: "SCTP for data channels by the authors of Chromium's, in Rust; three misses",
         controls: &["reno"], // RFC 9260
         settings: &ends::SETTINGS,
     })
