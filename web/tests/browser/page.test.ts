@@ -1,7 +1,7 @@
 /** What a reader does on the page. */
 
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
 import { fromHash, START } from '../../src/state/url.ts';
 import { LESSONS } from '../../src/texts/lessons.ts';
 import { WATCH } from '../../src/texts/watch.ts';
@@ -119,31 +119,36 @@ test('a wrong scenario gets one line, and a right one runs', async () => {
 test('the pointer reads values off the plots, and dragging zooms', async () => {
   const { page, errors } = await open(browser);
   for (const name of ['Congestion window', 'Segments of sack']) {
-    const figure = page.locator('figure.plot', { hasText: name }).first();
-    const over = figure.locator('.u-over');
-    await over.scrollIntoViewIfNeeded();
-    const box = await over.boundingBox();
-    if (!box) throw new Error('no plot');
-    let text = '';
-    for (let share = 0.1; share < 0.95 && text.trim() === ''; share += 0.05) {
-      await page.mouse.move(box.x + box.width * share, box.y + box.height * (1 - share));
-      text = await figure.locator('.readout').innerText();
-    }
-    expect(text).toMatch(/\d/);
-    const label = () =>
-      figure.locator('canvas').evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
-    const whole = await label();
-    await page.mouse.move(box.x + box.width * 0.3, box.y + box.height * 0.4);
-    await page.mouse.down();
-    await page.mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.8, { steps: 4 });
-    await page.mouse.up();
-    await page.waitForTimeout(100);
-    expect(await label()).not.toBe(whole);
-    await figure.getByRole('button', { name: /Show all/ }).click();
+    // A plot is made anew when more of its recording arrives; then this begins again on the new one.
+    await vi.waitFor(() => readAndZoom(page, name), { timeout: 20_000, interval: 200 });
   }
   expect(errors).toEqual([]);
   await page.context().close();
 });
+
+async function readAndZoom(page: Page, name: string) {
+  const figure = page.locator('figure.plot', { hasText: name }).first();
+  const over = figure.locator('.u-over');
+  await over.scrollIntoViewIfNeeded();
+  const box = await over.boundingBox();
+  if (!box) throw new Error('no plot');
+  let text = '';
+  for (let share = 0.1; share < 0.95 && text.trim() === ''; share += 0.05) {
+    await page.mouse.move(box.x + box.width * share, box.y + box.height * (1 - share));
+    text = await figure.locator('.readout').innerText();
+  }
+  expect(text).toMatch(/\d/);
+  const label = () =>
+    figure.locator('canvas').evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
+  const whole = await label();
+  await page.mouse.move(box.x + box.width * 0.3, box.y + box.height * 0.4);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.8, { steps: 4 });
+  await page.mouse.up();
+  await page.waitForTimeout(100);
+  expect(await label()).not.toBe(whole);
+  await figure.getByRole('button', { name: /Show all/ }).click();
+}
 
 test('keys work: skip link, play and step, steps through a plot, theme', async () => {
   const { page, errors } = await open(browser);
