@@ -81,6 +81,8 @@ fn rank(state: State) -> u8 {
 
 impl Monitor {
     pub(super) fn new(config: Config, active: bool, variant: &Variant) -> Self {
+        // This row sets its own buffers.
+        let config = if variant.row().name == "smoltcp" { config.as_smoltcp() } else { config };
         Self {
             config,
             state: if active { State::SynSent } else { State::Listen },
