@@ -20,8 +20,11 @@ const WARM_UP: Duration = Duration::from_millis(1500);
 /// The watch, as `--for` takes it.
 const WATCH: &str = "8 s";
 
-/// Goodput of a flow that late packets do not slow, in octets per second: half the rate of the paths.
-const UNHARMED: f64 = 10e6 / 8.0 / 2.0;
+/// Half of the watch.
+const HALF: Duration = Duration::from_secs(4);
+
+/// Rate of the paths whose late packets slow a flow, in octets per second.
+const RATE: f64 = 10e6 / 8.0;
 
 /// Number of watches until one is not disturbed by a busy machine.
 const ATTEMPTS: usize = 4;
@@ -165,13 +168,14 @@ impl Setup {
             let stopped = Arc::clone(&stop);
             writers.push(thread::spawn(move || write(sender, writes, &stopped)));
             let stopped = Arc::clone(&stop);
-            readers.push(thread::spawn(move || read(receiver, &stopped)));
+            let second_half = start + WARM_UP + HALF;
+            readers.push(thread::spawn(move || read(receiver, second_half, &stopped)));
         }
         thread::sleep(WARM_UP);
         let side = if self.end == End::Sender { &pair.left } else { &pair.right };
         let output = doctor(side, &["--json", "--for", WATCH]);
         stop.store(true, Ordering::Relaxed);
-        let seconds = start.elapsed().as_secs_f64();
+        let seconds = (start.elapsed() - WARM_UP - HALF).as_secs_f64();
         for writer in writers {
             writer.join().expect("ends");
         }
@@ -186,9 +190,11 @@ impl Setup {
             let p99 = report.lateness().quantile(0.99);
             return Found::Disturbed(format!("{}: {}, {p99} late", self.name, value["verdict"]));
         }
-        // All flows of a path that slows them, or the last ones.
+        // All flows of a path that slows them, or the last ones. One that has half its share of the path is
+        // not slowed any more.
         let harmed = &rates[rates.len() - self.suffering as usize..];
-        if harmed.iter().any(|&rate| rate > UNHARMED) {
+        let unharmed = RATE / harmed.len() as f64 / 2.0;
+        if harmed.iter().any(|&rate| rate > unharmed) {
             return Found::Disturbed(format!("{}: {rates:.0?} octets/s", self.name));
         }
         Found::Report(value, output.status.code())
@@ -269,12 +275,13 @@ fn write(mut stream: TcpStream, writes: Writes, stop: &AtomicBool) {
     }
 }
 
-/// Reads, and returns the number of octets.
-fn read(mut stream: TcpStream, stop: &AtomicBool) -> usize {
+/// Reads, and returns the number of octets that arrive after some time.
+fn read(mut stream: TcpStream, from: Instant, stop: &AtomicBool) -> usize {
     let mut block = [0; 64 << 10];
     let mut octets = 0;
     while !stop.load(Ordering::Relaxed) {
-        octets += stream.read(&mut block).unwrap_or(0);
+        let arrived = stream.read(&mut block).unwrap_or(0);
+        octets += if Instant::now() < from { 0 } else { arrived };
     }
     octets
 }
