@@ -53,6 +53,8 @@ pub struct Live {
     frame: Vec<u8>,
     drops: u64,
     latest: Instant,
+    /// Whether the interface has gone down, after which it may have been removed.
+    down: bool,
 }
 
 impl Live {
@@ -82,6 +84,7 @@ impl Live {
             frame: Vec::new(),
             drops: 0,
             latest: Instant::ZERO,
+            down: false,
         })
     }
 
@@ -89,11 +92,17 @@ impl Live {
     /// which is 0 if none has come.
     ///
     /// # Errors
-    /// If the interface was removed, or if the kernel fails. An interface that goes down is no error.
+    /// If the interface was removed and its packets have been received, or if the kernel fails. An interface
+    /// that goes down is no error.
     pub fn receive(&mut self, mut each: impl FnMut(&Frame<'_>)) -> Result<usize, Error> {
-        match self.packets.receive(&self.socket) {
-            Ok(_) => {}
-            Err(error) => return self.failed(error),
+        let mut received = self.packets.receive(&self.socket);
+        // It is reported before the packets that have not been received yet.
+        if received.as_ref().is_err_and(is_down) {
+            self.down = true;
+            received = self.packets.receive(&self.socket);
+        }
+        if let Err(error) = received {
+            return self.failed(error);
         }
         let mut number = 0;
         for packet in self.packets.iter() {
@@ -138,14 +147,18 @@ impl Live {
 
     fn failed(&self, error: io::Error) -> Result<usize, Error> {
         match Errno::from_io_error(&error) {
-            Some(Errno::AGAIN | Errno::INTR) => Ok(0),
-            // The socket receives again when the interface is up again.
-            Some(Errno::NETDOWN) => match netdevice::index_to_name(&self.socket, self.index) {
-                Ok(_) => Ok(0),
-                Err(_) => Err(Error::Removed(self.interface.clone())),
-            },
+            Some(Errno::AGAIN | Errno::INTR | Errno::NETDOWN) if self.is_removed() => {
+                Err(Error::Removed(self.interface.clone()))
+            }
+            Some(Errno::AGAIN | Errno::INTR | Errno::NETDOWN) => Ok(0),
             _ => Err(Error::kernel("receiving packets", error)),
         }
+    }
+
+    /// Returns whether the interface was removed. It goes down before, and the socket receives again when it
+    /// comes up again.
+    fn is_removed(&self) -> bool {
+        self.down && netdevice::index_to_name(&self.socket, self.index).is_err()
     }
 
     /// Returns the packets that the kernel has dropped so far, because they came faster than they were
@@ -164,6 +177,10 @@ impl AsFd for Live {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+}
+
+fn is_down(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::NETDOWN)
 }
 
 /// Opens a socket that receives nothing before it is bound.

@@ -5,8 +5,10 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use unruffled_live::Live;
 use unruffled_net::{Error, Namespace};
 
 /// Packets that a test sends.
@@ -97,11 +99,20 @@ impl Capture {
     }
 }
 
+/// Sends packets, and waits until they have arrived at `far`: on a busy machine the kernel delivers them later.
 fn send(namespace: &Namespace) {
     at(namespace, || {
+        let mut witness = Live::open("far", false).expect("is up");
         let socket = UdpSocket::bind("192.0.2.1:4000").expect("has the address");
         for n in 0..PACKETS {
             socket.send_to(&n.to_be_bytes(), "192.0.2.2:5000").expect("sends");
+        }
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let mut arrived = 0;
+        while arrived < PACKETS as usize {
+            assert!(Instant::now() < deadline, "{arrived} packets have arrived");
+            arrived += witness.receive(|_| ()).expect("is up");
+            thread::sleep(Duration::from_millis(1));
         }
     });
 }
@@ -182,13 +193,16 @@ fn an_interface_that_is_missing_or_down_is_one_line() {
     assert_eq!(down, "unruffled: analyze: unused is down: expected an interface that is up\n");
 }
 
-/// An interface that is removed ends the capture, which shows its results.
+/// An interface that is removed ends the capture, which shows its results. The kernel reports the end before the
+/// packets that the capture has not received yet.
 #[test]
 fn the_end_of_an_interface_ends_its_capture() {
     let Some(namespace) = pair() else { return };
     let capture = Capture::start(&namespace, &["-i", "far", "--json"]);
+    capture.signal(Signal::STOP);
     send(&namespace);
     namespace.ip("link del near\n").expect("is removed");
+    capture.signal(Signal::CONT);
     let (stdout, stderr) = capture.end();
     assert!(stderr.ends_with("unruffled: far: far: the interface was removed\n"), "{stderr}");
     let json: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
