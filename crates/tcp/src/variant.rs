@@ -263,9 +263,18 @@ impl Variant {
         self.row.takes_sack()
     }
 
-    /// Returns `config` with what the row sets, and with timestamps offered where Eifel
-    /// detection needs them.
-    pub(crate) fn settings(&self, config: Config) -> Config {
+    /// Returns the settings of an end of a connection of this sender: `config` with what the row sets, and with
+    /// timestamps offered where Eifel detection needs them.
+    ///
+    /// ```
+    /// use unruffled_tcp::{Config, Variant};
+    ///
+    /// // Rows that model a stack have its buffers.
+    /// let smoltcp = Variant::named("smoltcp").expect("a row");
+    /// assert_eq!(smoltcp.settings(Config::default()).receive_buffer, 65_535);
+    /// ```
+    #[must_use]
+    pub fn settings(&self, config: Config) -> Config {
         self.row.settings(config).with(|c| c.timestamps.offer |= self.added.eifel)
     }
 

@@ -81,10 +81,8 @@ fn rank(state: State) -> u8 {
 
 impl Monitor {
     pub(super) fn new(config: Config, active: bool, variant: &Variant) -> Self {
-        // This row sets its own buffers.
-        let config = if variant.row().name == "smoltcp" { config.as_smoltcp() } else { config };
         Self {
-            config,
+            config: variant.settings(config),
             state: if active { State::SynSent } else { State::Listen },
             passive: !active,
             // TCP-PR halves every window above one segment (Table 3, lines 8a and 9).
