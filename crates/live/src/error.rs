@@ -21,8 +21,8 @@ pub enum Error {
     #[error("{0} is down: expected an interface that is up")]
     Down(String),
     /// The interface was removed during the capture.
-    #[error("{0}: the interface was removed")]
-    Removed(String),
+    #[error("the interface was removed")]
+    Removed,
     /// The kernel rejected a system call.
     #[error("{what}: {reason}")]
     Kernel {

@@ -44,7 +44,6 @@ const MONITOR_LINKS: [(u16, u32); 3] = [(801, 105), (802, 119), (803, 127)];
 pub struct Live {
     socket: OwnedFd,
     packets: Packets,
-    interface: String,
     /// Index of the interface, 0 for all.
     index: u32,
     /// Link type of an interface whose frames are received whole.
@@ -77,10 +76,10 @@ impl Live {
         Ok(Self {
             socket,
             packets: Packets::new(),
-            interface: interface.to_owned(),
             index,
             whole,
-            names: HashMap::new(),
+            // It has none any more when its last packets are received after its removal.
+            names: HashMap::from([(index, interface.to_owned())]),
             frame: Vec::new(),
             drops: 0,
             latest: Instant::ZERO,
@@ -147,10 +146,10 @@ impl Live {
 
     fn failed(&self, error: io::Error) -> Result<usize, Error> {
         match Errno::from_io_error(&error) {
-            Some(Errno::AGAIN | Errno::INTR | Errno::NETDOWN) if self.is_removed() => {
-                Err(Error::Removed(self.interface.clone()))
-            }
-            Some(Errno::AGAIN | Errno::INTR | Errno::NETDOWN) => Ok(0),
+            Some(Errno::AGAIN | Errno::INTR | Errno::NETDOWN) => match self.is_removed() {
+                true => Err(Error::Removed),
+                false => Ok(0),
+            },
             _ => Err(Error::kernel("receiving packets", error)),
         }
     }

@@ -204,10 +204,11 @@ fn the_end_of_an_interface_ends_its_capture() {
     namespace.ip("link del near\n").expect("is removed");
     capture.signal(Signal::CONT);
     let (stdout, stderr) = capture.end();
-    assert!(stderr.ends_with("unruffled: far: far: the interface was removed\n"), "{stderr}");
+    assert!(stderr.ends_with("unruffled: far: the interface was removed\n"), "{stderr}");
     let json: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
-    assert_eq!(json["damage"], "far: the interface was removed");
+    assert_eq!(json["damage"], "the interface was removed");
     assert_eq!(json["totals"]["frames"], PACKETS);
+    assert_eq!(json["totals"]["interfaces"][0]["name"], "far");
 }
 
 #[test]
