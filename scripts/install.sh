@@ -42,6 +42,8 @@ install_all() {
     trap 'rm -rf "$generated"' EXIT
     # shellcheck disable=SC2086 # $RUNNER is none or several words
     $RUNNER "$BINARY" generate "$generated"
+    # shellcheck disable=SC2086
+    $RUNNER "$BINARY" book "$generated" --only reference
 
     put 755 "$BINARY" "$PREFIX/bin/unruffled"
     for page in "$generated"/man/man1/*; do
@@ -55,8 +57,11 @@ install_all() {
     put_unit unruffled-all.service
     put_unit unruffled-resequence.service
     for file in README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT packaging/unruffled.toml docs/*.md docs/*/*.md \
-        docs/monitoring/*; do
+        docs/*.svg docs/*.png docs/*.yaml docs/*/*.svg docs/monitoring/* docs/reports/*; do
         put 644 "$file" "$PREFIX/share/doc/unruffled/${file#packaging/}"
+    done
+    for page in "$generated"/reference/*.md; do
+        put 644 "$page" "$PREFIX/share/doc/unruffled/docs/reference/${page##*/}"
     done
     # The web page, where make web has built it.
     if [ -e "$target"/web/index.html ]; then

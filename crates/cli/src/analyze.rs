@@ -26,7 +26,7 @@ use crate::output::{self, Kind, Rule};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// A capture: pcap or pcapng, also compressed with gzip; - is standard input. Several captures of the
+    /// A capture: pcap, pcapng, snoop or ERF, also compressed; - is standard input. Several captures of the
     /// same transfers, made at different places, are matched: true losses, one-way delays
     #[arg(value_name = "CAPTURE")]
     #[cfg_attr(target_os = "linux", arg(required_unless_present = "interface"))]

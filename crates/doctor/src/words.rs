@@ -158,8 +158,8 @@ impl Remedy {
                         "new connections{place} then distinguish late packets from lost ones; `detach` \
                          undoes it"
                     ),
-                    _ => "puts packets that arrive in order; it runs until Ctrl-C. It is not necessary where \
-                          the sender has `attach`"
+                    _ => "puts packets that arrive in order; it runs until Ctrl-C. Leave it off where the \
+                          sender has `attach`"
                         .to_owned(),
                 };
                 vec![format!("  {command}"), format!("    {why}.")]

@@ -71,8 +71,8 @@ impl Arguments {
 /// Flags that select several paths.
 #[derive(Args)]
 pub(super) struct Paths {
-    /// Run all senders but Westwood and those for simulation only over all built-in scenarios, each
-    /// for 100 s at most
+    /// Run all senders but Westwood and those for simulation only, and three with BBR, over all built-in
+    /// scenarios, each for 100 s at most
     #[arg(long, conflicts_with_all = ["scenario", "random"])]
     pub(super) all: bool,
     /// Like --all, over N paths drawn at random

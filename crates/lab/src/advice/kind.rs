@@ -286,14 +286,14 @@ fn resequence(forwards: bool, tunnel: Option<Tunnel>) -> String {
     let mut text = match forwards {
         false => {
             "put arriving packets in order, so that any sender keeps its speed (Linux; the command says \
-             what is missing). It runs until Ctrl-C, which undoes it. Where the sender has `attach`, it \
-             is not necessary."
+             what is missing). It runs until Ctrl-C, which undoes it. Leave it off where the sender has \
+             `attach`."
         }
         true => {
             "if it forwards these packets as a gateway, put them in order on their way, so that any sender \
              keeps its speed (Linux; the command says what is missing). It runs until Ctrl-C, which \
-             undoes it. If the gateway translates addresses (NAT), leave out `--forward`. Where the \
-             sender has `attach`, it is not necessary."
+             undoes it. If the gateway translates addresses (NAT), leave out `--forward`. Leave it \
+             off where the sender has `attach`."
         }
     }
     .to_owned();
