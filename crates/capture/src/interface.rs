@@ -15,7 +15,8 @@ use crate::reader::Frame;
 const COOKED: u32 = 113;
 const COOKED_2: u32 = 276;
 
-/// Maximum number of interfaces that are counted. Frames of further ones are not listed.
+/// Maximum number of interfaces that are counted, and of those that show one datagram. Frames of further ones are
+/// not listed, and further copies count as datagrams of their own.
 const MAX_INTERFACES: usize = 256;
 
 /// Maximum number of datagrams remembered to recognise copies.
@@ -141,7 +142,8 @@ impl DatagramCopies {
         let digest = digest(packet);
         let sightings = self.sightings.entry(digest).or_default();
         let same = sightings.iter_mut().find(|sighting| {
-            packet.at.since(sighting.at) < MAX_HOST_DELAY
+            sighting.points.len() < MAX_INTERFACES
+                && packet.at.since(sighting.at) < MAX_HOST_DELAY
                 && !sighting.points.contains(&packet.interface)
         });
         if let Some(sighting) = same {

@@ -101,3 +101,12 @@ fn a_datagram_that_one_interface_shows_twice_counts_twice() {
     assert_eq!(found.udp[0].datagrams, [200, 0]);
     assert_eq!(found.totals.interfaces[1].copies, 100);
 }
+
+/// What is remembered of a packet is bounded, so that no capture makes the analysis slow.
+#[test]
+fn a_datagram_counts_again_at_every_257th_interface() {
+    let names = vec!["eth"; 600];
+    let packets: Vec<_> = (0..600).map(|n| (n, 1_000_000, rtp(1, 2))).collect();
+    let found = analysed(&names, &packets);
+    assert_eq!(found.udp[0].datagrams, [3, 0]);
+}
