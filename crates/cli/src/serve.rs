@@ -6,6 +6,8 @@ use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::thread;
 
 use clap::Args;
 use tiny_http::{Header, Method, Request, Response, Server};
@@ -73,10 +75,13 @@ fn execute(arguments: &Arguments) -> Result<std::convert::Infallible, Stop> {
     if arguments.open && !open(&page) {
         crate::print_notice("--open: no program to open it with: expected xdg-open");
     }
+    let folder = Arc::new(folder);
     loop {
         let request =
             server.recv().map_err(|error| format!("--port {}: {error}", arguments.port))?;
-        answer(request, &folder);
+        let folder = Arc::clone(&folder);
+        // A client that sends or reads slowly delays no other. Without a thread, the request is dropped.
+        let _ = thread::Builder::new().spawn(move || answer(request, &folder));
     }
 }
 

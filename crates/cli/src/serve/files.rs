@@ -49,8 +49,11 @@ impl Folder {
         let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let kind = KINDS.iter().find(|(known, _)| *known == ending);
         let kind = kind.map_or("application/octet-stream", |(_, kind)| kind);
-        let opened = File::open(&file).ok()?;
-        opened.metadata().ok()?.is_file().then_some((opened, kind))
+        // Opening a pipe would wait for its writer.
+        if !file.is_file() {
+            return None;
+        }
+        Some((File::open(&file).ok()?, kind))
     }
 }
 
@@ -90,6 +93,10 @@ mod tests {
         #[cfg(unix)]
         std::os::unix::fs::symlink(outside.path().join("secret.txt"), folder.join("link.txt"))
             .expect("can be made");
+        // A socket stands for all that is no file.
+        #[cfg(unix)]
+        let _socket =
+            std::os::unix::net::UnixListener::bind(folder.join("socket")).expect("can be made");
         assert!(Folder::open(outside.path()).is_none(), "it has no index.html");
         let folder = Folder::open(&folder).expect("has one");
         let found = |url: &str| {
@@ -111,6 +118,7 @@ mod tests {
             "/..%2fsecret.txt",
             "/link.txt",
             "/none.txt",
+            "/socket",
             "/%zz",
             "/%",
             "*",

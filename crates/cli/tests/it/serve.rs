@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use crate::command::refusal;
 
@@ -38,6 +39,7 @@ fn serve(folder: &Path, page: &Path) -> (Server, String) {
 /// Sends a request, and returns the whole answer.
 fn ask(address: &str, request: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("is there");
+    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
     let request = format!("{request} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).expect("is read");
     let mut answer = Vec::new();
@@ -67,6 +69,25 @@ fn the_page_is_served_on_the_loopback_interface_only() {
         assert!(answer.starts_with("HTTP/1.1 404 ") && !answer.contains("not the"), "{answer}");
     }
     assert!(ask(&address, "POST /").starts_with("HTTP/1.1 405 "));
+}
+
+#[test]
+fn a_client_that_sends_or_reads_slowly_delays_no_other() {
+    let folder = tempfile::tempdir().expect("can be made");
+    fs::write(folder.path().join("index.html"), "page").expect("can be written");
+    // More than the buffers of a connection hold.
+    fs::write(folder.path().join("large.bin"), vec![0; 32 << 20]).expect("can be written");
+    let (_server, address) = serve(folder.path(), folder.path());
+    let begin = |request: &str| {
+        let mut stream = TcpStream::connect(&address).expect("is there");
+        stream.write_all(request.as_bytes()).expect("is read");
+        stream
+    };
+    let _sends = begin("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nabc");
+    let mut reads = begin("GET /large.bin HTTP/1.1\r\nHost: x\r\n\r\n");
+    // The answer has begun.
+    reads.read_exact(&mut [0; 100]).expect("answers");
+    assert!(ask(&address, "GET /").ends_with("\r\n\r\npage"));
 }
 
 #[test]
