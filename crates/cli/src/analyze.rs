@@ -118,11 +118,16 @@ fn check(arguments: &Arguments, capture: Option<&Path>) -> Result<(), Error> {
         output::Written("the scenario", arguments.scenario.as_deref(), Rule::Ours(Kind::Scenario)),
         output::Written("the report", arguments.report.as_deref(), Rule::Ours(Kind::Report)),
     ];
-    output::check(&[("the capture", capture)], &files, arguments.force)?;
+    output::check(&[("the capture", capture.map(place))], &files, arguments.force)?;
     // Check the sender first, since reading a capture may take long.
     Variant::parse(&arguments.sender)
         .map_err(|source| scenario::Error::Variant { place: "--sender".to_owned(), source })?;
     Ok(())
+}
+
+/// Returns where a capture is: standard input may be a file as well, which must not be replaced.
+fn place(capture: &Path) -> &Path {
+    if capture == "-" { Path::new("/dev/stdin") } else { capture }
 }
 
 /// Returns the limits on what an analysis keeps.
@@ -199,7 +204,7 @@ fn scenario(
     crate::print_notice(&format!("scenario: {}: {words}", path.display()));
     let second = other.as_ref().map(|reading| (reading, reading_path(path, reading)));
     if let Some((reading, beside)) = &second {
-        let capture = arguments.captures.first().map(PathBuf::as_path);
+        let capture = arguments.captures.first().map(|path| place(path));
         let kept = [("the capture", capture), ("the scenario", Some(path))];
         let rule = Rule::Ours(Kind::Scenario);
         let files = [output::Written("the other scenario", Some(beside), rule)];

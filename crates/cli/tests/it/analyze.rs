@@ -194,6 +194,17 @@ fn a_truncated_capture_is_analysed_up_to_its_end() {
         line.ends_with("c.pcapng: would replace the capture: expected another file\n"),
         "{line}"
     );
+    // Nor is it where it comes from standard input.
+    let mut input = std::process::Command::new(assert_cmd::cargo::cargo_bin!("unruffled"));
+    input.current_dir(&folder).args(["analyze", "-", "--report", "c.pcapng", "--force"]);
+    let refused = input.stdin(fs::File::open(&path).expect("is there")).output().expect("runs");
+    assert_eq!(refused.status.code(), Some(2));
+    let line = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        line.ends_with("c.pcapng: would replace the capture: expected another file\n"),
+        "{line}"
+    );
+    assert_eq!(fs::read(&path).expect("is there"), &octets[..3000]);
 }
 
 #[test]
