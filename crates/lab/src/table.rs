@@ -124,7 +124,7 @@ pub fn fits(heads: &[&str], lines: &[Vec<String>], width: usize) -> bool {
     };
     // Each cell is followed by a space, and another one separates two cells.
     let all: usize = heads.iter().enumerate().map(widest).map(|wide| wide + 2).sum();
-    all <= width + 1
+    all <= width.saturating_add(1)
 }
 
 /// The heads of a table, and its cells line by line.

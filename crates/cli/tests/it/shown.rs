@@ -70,7 +70,7 @@ fn is_for_people(command: &[&str]) -> bool {
 fn no_line_is_wider_than_the_terminal() {
     let folder = folder();
     for command in COMMANDS.into_iter().filter(|command| is_for_people(command)) {
-        for columns in [40, 80] {
+        for columns in [40, 80, usize::MAX] {
             for locale in ["C", "C.UTF-8"] {
                 let mut run = unruffled(&folder, command);
                 run.env("COLUMNS", columns.to_string()).env("LC_ALL", locale);
